@@ -1,0 +1,194 @@
+"""Reads catalog files. A mistake is reported as ``file:line: what is wrong``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from revelio.errors import CatalogError
+from revelio.types import Blank, Direction, QueryTemplate, Reading
+
+_HOLE = re.compile(r"\$\{(\w+)\}")
+_AMBIENT = frozenset({"window", "baseline", "project"})
+"""Holes that are filled by the run itself, not by an entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A series that a snapshot reads for every entity of one kind with one request."""
+
+    name: str
+    query: str
+    entity: str
+    label: str
+    unit: str
+    noise: float
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One tool as its YAML file declares it. ``metrics`` is what a snapshot reads, where the tool has series."""
+
+    name: str
+    title: str
+    about: str
+    templates: tuple[QueryTemplate, ...]
+    metrics: tuple[Metric, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All tools, in the order of their files."""
+
+    tools: tuple[ToolSpec, ...]
+
+    @property
+    def templates(self) -> tuple[QueryTemplate, ...]:
+        """Every template of every tool."""
+        return tuple(t for tool in self.tools for t in tool.templates)
+
+    def template(self, template_id: str) -> QueryTemplate:
+        """The template with that id; ``CatalogError`` when there is none."""
+        for template in self.templates:
+            if template.id == template_id:
+                return template
+        raise CatalogError(f"no template {template_id!r}; `revelio catalog list` shows those there are")
+
+    @property
+    def digest(self) -> str:
+        """12 hex digits that change when any template changes."""
+        return hashlib.sha256(repr([asdict(t) for t in self.templates]).encode()).hexdigest()[:12]
+
+
+class _ReadingFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    source: str = Field(pattern="^(series|logs|spans|changes|features)$")
+    metric: str
+    direction: str = Field("up", pattern="^(up|down|both)$")
+
+
+class _TemplateFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    id: str = Field(pattern=r"^[A-Za-z0-9_.\-]+$", max_length=80)
+    title: str = Field(min_length=1)
+    shows: str = ""
+    body: str | dict[str, Any] = ""
+    blanks: dict[str, str] = {}
+    reads: list[_ReadingFile] = []
+
+
+class _MetricFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    query: str
+    entity: str
+    label: str
+    unit: str = ""
+    noise: float = 0.0
+    direction: str = Field("up", pattern="^(up|down|both)$")
+
+
+class _ToolFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    tool: str = Field(pattern=r"^[A-Za-z0-9_\-]+$")
+    title: str = ""
+    about: str = ""
+    metrics: dict[str, _MetricFile] = {}
+    templates: list[_TemplateFile]
+
+
+def load_catalog(*paths: Path) -> Catalog:
+    """Read one YAML document or several per file (``---`` between tools). Raises ``CatalogError`` with file and line."""
+    tools: list[ToolSpec] = []
+    seen: dict[str, str] = {}
+    for path in paths:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CatalogError(f"{path}:1: cannot be read: {error}") from error
+        for tool in _parse(text, str(path)):
+            for template in tool.templates:
+                if template.id in seen:
+                    raise CatalogError(f"{path}:1: template id {template.id!r} is already used in {seen[template.id]}")
+                seen[template.id] = str(path)
+            tools.append(tool)
+    if not tools:
+        raise CatalogError(f"{', '.join(map(str, paths)) or 'catalog'}:1: no tool is declared")
+    return Catalog(tuple(tools))
+
+
+@cache
+def bundled_catalog() -> Catalog:
+    """The catalog that ships with Revelio."""
+    folder = Path(str(files("revelio.catalog")))
+    return load_catalog(*sorted(folder.glob("*.yaml")))
+
+
+def _parse(text: str, name: str) -> list[ToolSpec]:
+    try:
+        nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
+        documents = list(yaml.safe_load_all(text))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise CatalogError(f"{name}:{line}: not valid YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise CatalogError(f"{name}:1: not valid YAML: {error}") from error
+    tools = []
+    for node, document in zip(nodes, documents, strict=True):
+        if document is None:
+            continue
+        try:
+            parsed = _ToolFile.model_validate(document)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(p) for p in first["loc"]) or "document"
+            raise CatalogError(f"{name}:{_line(node, first['loc'])}: {where}: {first['msg']}") from error
+        tools.append(_tool(parsed, node, name))
+    return tools
+
+
+def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
+    templates = []
+    for index, item in enumerate(parsed.templates):
+        body = item.body if isinstance(item.body, str) else yaml.safe_dump(item.body, sort_keys=False)
+        holes = set(_HOLE.findall(body + item.title + item.shows))
+        unknown = holes - set(item.blanks) - _AMBIENT
+        if unknown:
+            line = _line(node, ("templates", index))
+            raise CatalogError(f"{name}:{line}: templates.{item.id}: ${{{sorted(unknown)[0]}}} is not among its blanks")
+        templates.append(
+            QueryTemplate(
+                id=item.id,
+                tool=parsed.tool,
+                title=item.title,
+                shows=item.shows,
+                body=body,
+                blanks=tuple(Blank(k, v) for k, v in item.blanks.items()),
+                reads=tuple(Reading(r.source, r.metric, r.direction) for r in item.reads),  # type: ignore[arg-type]
+            )
+        )
+    metrics = tuple(Metric(name=k, **v.model_dump()) for k, v in parsed.metrics.items())
+    return ToolSpec(parsed.tool, parsed.title or parsed.tool, parsed.about, tuple(templates), metrics)
+
+
+def _line(node: yaml.Node | None, path: tuple[int | str, ...]) -> int:
+    """The 1-based line of the deepest part of ``path`` that exists under ``node``."""
+    line = node.start_mark.line + 1 if node else 1
+    for part in path:
+        found: yaml.Node | None = None
+        if isinstance(node, yaml.MappingNode):
+            found = next((v for k, v in node.value if k.value == part), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            found = node.value[part]
+        if found is None:
+            break
+        node, line = found, found.start_mark.line + 1
+    return line

@@ -1,0 +1,1 @@
+"""Recorded incidents: the exchange format, the bundled ones, and labelled datasets."""

@@ -1,0 +1,178 @@
+"""The incident exchange format: JSON Lines, one record a line, plain or xz-compressed.
+
+The format is the dataclasses below, read and written by Pydantic; ``json_schema()`` is its published schema. Unknown
+fields are refused, so that a misspelt one is an error and not a silent loss.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from revelio.errors import DatasetError
+from revelio.types import Evidence, Incident, Query, RecordedResult
+
+FORMAT = "revelio.incident/1"
+SUFFIXES = (".jsonl", ".jsonl.xz")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One text that a user wrote about the incident, with its author and the symptom cell it was written for."""
+
+    text: str
+    writer: str = ""
+    cell: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """An accepted query. Grade 3 shows the cause, 2 shows it from elsewhere, 1 shows the affected place.
+
+    ``signal`` and ``baseline_signal`` are what executing it gave in the incident and in health; None when never executed.
+    """
+
+    template: str
+    bindings: tuple[tuple[str, str], ...]
+    grade: Literal[1, 2, 3]
+    signal: float | None = None
+    baseline_signal: float | None = None
+    proven: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """What was injected, for grouping and splitting only: no encoder ever sees it."""
+
+    kind: str
+    category: str
+    place: str
+    strength: str
+    parameters: tuple[tuple[str, str | float], ...] = ()
+    verified_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What one visit of a probe user to one feature looked like from outside."""
+
+    at: float
+    feature: str
+    outcome: str
+    seconds: float
+    status: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of the exchange format: what was seen, and, for labelled data, what was true."""
+
+    id: str
+    system: str
+    opened_at: float
+    evidence: Evidence
+    reports: tuple[Report, ...] = ()
+    candidates: tuple[Query, ...] = ()
+    results: tuple[RecordedResult, ...] = ()
+    notes: tuple[Note, ...] = ()
+    labels: tuple[Label, ...] = ()
+    fault: FaultRecord | None = None
+    split: str = ""
+    catalog: str = ""
+    format: str = field(default=FORMAT)
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    def incident(self, report: str | None = None) -> Incident:
+        """The part that serving code may see. Without ``report`` the first recorded text is taken ("" when none)."""
+        text = report if report is not None else (self.reports[0].text if self.reports else "")
+        return Incident(self.id, self.system, text, self.opened_at, self.evidence, self.candidates)
+
+
+_RECORD = TypeAdapter(Record)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of one line."""
+    return _RECORD.json_schema()
+
+
+def parse_record(line: str | bytes, where: str) -> Record:
+    """One line as a record; ``DatasetError`` starting with ``where`` when it is not one."""
+    try:
+        record = _RECORD.validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(str(p) for p in first["loc"])
+        raise DatasetError(f"{where}: {path + ': ' if path else ''}{first['msg']}") from error
+    if record.format != FORMAT:
+        raise DatasetError(f"{where}: format is {record.format!r}, this version reads {FORMAT!r}")
+    for series in record.evidence.series:
+        if len(series.times) != len(series.values):
+            raise DatasetError(
+                f"{where}: series {series.metric} of {series.entity.name}: times and values differ in length"
+            )
+    return record
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """Every record of a file, or of a folder's ``*.jsonl`` and ``*.jsonl.xz`` files in the order of their names."""
+    if path.is_dir():
+        for child in sorted(p for p in path.iterdir() if p.name.endswith(SUFFIXES)):
+            yield from read_records(child)
+        return
+    if not path.is_file():
+        raise DatasetError(f"{path}: no such file or folder of incidents")
+    try:
+        with lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield parse_record(line, f"{path}:{number}")
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise DatasetError(f"{path}: cannot be read: {error}") from error
+
+
+def dump_record(record: Record) -> bytes:
+    """A record as one line of JSON, figures rounded to 5 significant digits (times to the millisecond)."""
+    return (
+        json.dumps(
+            _compact(_RECORD.dump_python(record, mode="json")), separators=(",", ":"), ensure_ascii=False
+        ).encode()
+        + b"\n"
+    )
+
+
+def write_records(path: Path, records: Iterable[Record]) -> None:
+    """Write all records to a file, compressed when its name ends in ``.xz``; the file appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = b"".join(dump_record(r) for r in records)
+    if path.suffix == ".xz":
+        data = lzma.compress(data, preset=6)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(name).chmod(0o644)
+    Path(name).replace(path)
+
+
+def _compact(value: Any) -> Any:
+    if isinstance(value, float):
+        if abs(value) >= 1e8:
+            return round(value, 3)
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {k: _compact(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_compact(v) for v in value]
+    return value

@@ -1,0 +1,97 @@
+"""Settings, read once at the edge: ``revelio.toml`` (or the file named by ``REVELIO_CONFIG``), then ``REVELIO_*``."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from revelio.errors import InvalidInputError
+
+BUNDLED = Path(str(files("revelio") / "bundled"))
+
+
+class Backend(BaseModel):
+    """One tool's backend in one system."""
+
+    model_config = ConfigDict(extra="forbid")
+    url: str = Field(description="Address that Revelio itself asks, for example http://prometheus:9090")
+    link: str = Field(
+        "", description="Base address for deep links, as a person's browser reaches it; no links when empty"
+    )
+
+
+class SystemSettings(BaseModel):
+    """A system that can be asked about live."""
+
+    model_config = ConfigDict(extra="forbid")
+    project: str = Field(
+        "", description="Compose project (or namespace) that its containers carry; the system's name when empty"
+    )
+    window_s: float = Field(30.0, gt=0, description="Seconds before the report that count as the incident")
+    baseline_s: float = Field(60.0, gt=0, description="Seconds before the window that count as normal")
+    backends: dict[str, Backend] = Field({}, description="Backend by tool name")
+
+
+def _testbed_shop() -> dict[str, SystemSettings]:
+    """The testbed's shop on the ports that `make stack` publishes, so that a fresh install can be tried at once."""
+    local = "http://127.0.0.1"
+    return {
+        "shop": SystemSettings(
+            project="revelio-shop",
+            backends={
+                "prometheus": Backend(url=f"{local}:19090", link=f"{local}:19090"),
+                "jaeger": Backend(url=f"{local}:19686", link=f"{local}:19686"),
+                "elasticsearch": Backend(url=f"{local}:19200"),
+                "containers": Backend(url="unix:///var/run/docker.sock"),
+            },
+        )
+    }
+
+
+class Settings(BaseSettings):
+    """Every setting of Revelio."""
+
+    model_config = SettingsConfigDict(env_prefix="REVELIO_", env_nested_delimiter="__", extra="forbid")
+    host: str = Field("127.0.0.1", description="Address to listen on; other than loopback needs authentication")
+    port: int = Field(8000, ge=1, le=65535, description="Port to listen on")
+    database: str = Field("sqlite:///var/revelio.db", description="SQLAlchemy address of the store")
+    model: Path = Field(BUNDLED / "model", description="Model folder")
+    incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
+    catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")
+    systems: dict[str, SystemSettings] = Field(
+        default_factory=_testbed_shop, description="Systems that can be asked about live"
+    )
+    timeout_s: float = Field(5.0, gt=0, description="Longest wait for one backend request, in seconds")
+    max_report_chars: int = Field(20_000, gt=0, description="Longest report accepted, in characters")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments win over the environment, the environment over the file."""
+        path = Path(os.environ.get("REVELIO_CONFIG", "revelio.toml"))
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, path)
+
+
+def load_settings() -> Settings:
+    """Read the settings; ``InvalidInputError`` names the setting that is wrong."""
+    wanted = os.environ.get("REVELIO_CONFIG")
+    if wanted and not Path(wanted).is_file():
+        raise InvalidInputError(f"REVELIO_CONFIG names {wanted}, which is not a file")
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(p) for p in first["loc"])
+        raise InvalidInputError(f"setting {where}: {first['msg']}; see docs/reference/settings.md") from error
+    except ValueError as error:
+        raise InvalidInputError(f"revelio.toml cannot be read: {error}") from error

@@ -1,0 +1,266 @@
+"""The nouns. Frozen values, standard library only; times are Unix seconds, durations milliseconds unless named otherwise."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+Cell = str | int | float | bool | None
+Direction = Literal["up", "down", "both"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entity:
+    """Something a query can be about. An ``edge`` is named ``caller->callee``, an ``operation`` ``service: name``."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A half-open span of time ``[start, end)``."""
+
+    start: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """Its length in seconds."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One metric of one entity over baseline and window; ``times`` and ``values`` have the same length."""
+
+    entity: Entity
+    metric: str
+    unit: str
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogPattern:
+    """Log lines of one entity that differ only in their variable parts: how many there were then and now."""
+
+    entity: Entity
+    level: str
+    pattern: str
+    count: int
+    baseline_count: int
+    first_seen: float
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanFigures:
+    """What the spans of one operation did in one window. ``self_ms`` is mean time not spent in child spans."""
+
+    count: int = 0
+    errors: int = 0
+    median_ms: float = 0.0
+    p95_ms: float = 0.0
+    self_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpanStat:
+    """Spans of one operation (``entity``) or one caller->callee edge, now and in the baseline."""
+
+    entity: Entity
+    service: str
+    now: SpanFigures
+    before: SpanFigures
+    first_error_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """Something discrete that changed: a container stopped, a limit or an image was changed, an alert fired."""
+
+    entity: Entity
+    at: float
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A ready-made figure of an entity, for systems whose raw telemetry is not to be had."""
+
+    entity: Entity
+    name: str
+    value: float
+    baseline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What all tools saw at one glance. ``missing`` names the sources that did not answer; a dead source is never an empty one."""
+
+    window: Window
+    baseline: Window
+    entities: tuple[Entity, ...] = ()
+    series: tuple[Series, ...] = ()
+    logs: tuple[LogPattern, ...] = ()
+    spans: tuple[SpanStat, ...] = ()
+    changes: tuple[StateChange, ...] = ()
+    features: tuple[Feature, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A typed hole in a template, filled with the name of an existing entity of that kind (``window`` is filled by the clock)."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which part of the evidence a template looks at: the glance at what running it would show.
+
+    ``source`` is ``series``, ``logs``, ``spans``, ``changes`` or ``features``; ``metric`` names the series, span figure,
+    log level, changed field or feature; ``direction`` is the bad one.
+    """
+
+    source: Literal["series", "logs", "spans", "changes", "features"]
+    metric: str
+    direction: Direction = "up"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTemplate:
+    """A question that one tool can answer. ``body`` holds ``${blank}`` holes; its syntax is the tool's own business."""
+
+    id: str
+    tool: str
+    title: str
+    shows: str
+    body: str
+    blanks: tuple[Blank, ...] = ()
+    reads: tuple[Reading, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A template with its blanks bound: a candidate is just a query. Bindings are sorted (blank, entity name) pairs."""
+
+    template: QueryTemplate
+    bindings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Stable across processes: the template's id and 8 hex digits of its bindings."""
+        digest = hashlib.sha256(json.dumps(self.bindings, ensure_ascii=False).encode()).hexdigest()[:8]
+        return f"{self.template.id}-{digest}"
+
+    @property
+    def title(self) -> str:
+        """The template's title with its blanks filled."""
+        return fill(self.template.title, self.bindings)
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        """The entities that the query is bound to, in the order of the template's blanks."""
+        bound = dict(self.bindings)
+        return tuple(Entity(b.kind, bound[b.name]) for b in self.template.blanks if b.name in bound)
+
+
+def fill(text: str, bindings: tuple[tuple[str, str], ...]) -> str:
+    """Put each binding's value where ``${blank}`` stands. For people to read, never for a backend: nothing is escaped."""
+    for name, value in bindings:
+        text = text.replace("${" + name + "}", value)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One span of a trace, for drawing a waterfall."""
+
+    id: str
+    parent: str | None
+    service: str
+    operation: str
+    start: float
+    duration_ms: float
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What running a query showed: a table, series or the spans of one trace, and how strongly it points at a fault.
+
+    ``signal`` lies in [0, 1]; ``reason`` says in words why. ``took_ms`` is the backend's time.
+    """
+
+    summary: str
+    signal: float
+    reason: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    series: tuple[Series, ...] = ()
+    spans: tuple[Span, ...] = ()
+    truncated: bool = False
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedResult:
+    """The result that a candidate query had when its incident was recorded."""
+
+    template: str
+    bindings: tuple[tuple[str, str], ...]
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """A report and what the tools saw when it came. ``candidates`` given here replace catalog x inventory."""
+
+    id: str
+    system: str
+    report: str
+    opened_at: float
+    evidence: Evidence
+    candidates: tuple[Query, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One conditional probability of the product, with the facts that weighed most."""
+
+    name: str
+    log_probability: float
+    because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankedQuery:
+    """A query with its place in the ranking. The factors' log-probabilities add up to the log of ``probability``."""
+
+    query: Query
+    rank: int
+    probability: float
+    factors: tuple[Factor, ...]
+    text: str = ""
+    link: str | None = None
+    result: Result | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The answer. ``abstain`` is the probability that nothing here points at a fault; ``degraded`` names silent sources."""
+
+    incident: Incident
+    queries: tuple[RankedQuery, ...]
+    abstain: float
+    model: str
+    degraded: tuple[str, ...] = ()
+    took_ms: float = 0.0
