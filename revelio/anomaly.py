@@ -43,9 +43,7 @@ def signal(distance: float) -> float:
     return float(np.clip((distance - 1.0) / 6.0, 0.0, 1.0))
 
 
-def split(
-    times: Sequence[float], values: Sequence[float], baseline: Window, window: Window
-) -> tuple[list[float], list[float]]:
+def split(times: Sequence[float], values: Sequence[float], baseline: Window, window: Window) -> tuple[list[float], list[float]]:
     """The values that fall into the baseline and those that fall into the window."""
     before = [v for t, v in zip(times, values, strict=True) if baseline.start <= t < baseline.end]
     now = [v for t, v in zip(times, values, strict=True) if window.start <= t <= window.end]

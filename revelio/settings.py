@@ -19,18 +19,14 @@ class Backend(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     url: str = Field(description="Address that Revelio itself asks, for example http://prometheus:9090")
-    link: str = Field(
-        "", description="Base address for deep links, as a person's browser reaches it; no links when empty"
-    )
+    link: str = Field("", description="Base address for deep links, as a person's browser reaches it; no links when empty")
 
 
 class SystemSettings(BaseModel):
     """A system that can be asked about live."""
 
     model_config = ConfigDict(extra="forbid")
-    project: str = Field(
-        "", description="Compose project (or namespace) that its containers carry; the system's name when empty"
-    )
+    project: str = Field("", description="Compose project (or namespace) that its containers carry; the system's name when empty")
     window_s: float = Field(30.0, gt=0, description="Seconds before the report that count as the incident")
     baseline_s: float = Field(60.0, gt=0, description="Seconds before the window that count as normal")
     backends: dict[str, Backend] = Field({}, description="Backend by tool name")
@@ -62,9 +58,7 @@ class Settings(BaseSettings):
     model: Path = Field(BUNDLED / "model", description="Model folder")
     incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
     catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")
-    systems: dict[str, SystemSettings] = Field(
-        default_factory=_testbed_shop, description="Systems that can be asked about live"
-    )
+    systems: dict[str, SystemSettings] = Field(default_factory=_testbed_shop, description="Systems that can be asked about live")
     timeout_s: float = Field(5.0, gt=0, description="Longest wait for one backend request, in seconds")
     max_report_chars: int = Field(20_000, gt=0, description="Longest report accepted, in characters")
 

@@ -101,7 +101,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What all tools saw at one glance. ``missing`` names the sources that did not answer; a dead source is never an empty one."""
+    """What all tools saw at one glance. ``missing`` names the sources that did not answer: dead is not the same as empty."""
 
     window: Window
     baseline: Window

@@ -118,9 +118,7 @@ def parse_record(line: str | bytes, where: str) -> Record:
         raise DatasetError(f"{where}: format is {record.format!r}, this version reads {FORMAT!r}")
     for series in record.evidence.series:
         if len(series.times) != len(series.values):
-            raise DatasetError(
-                f"{where}: series {series.metric} of {series.entity.name}: times and values differ in length"
-            )
+            raise DatasetError(f"{where}: series {series.metric} of {series.entity.name}: times and values differ in length")
     return record
 
 
@@ -144,10 +142,7 @@ def read_records(path: Path) -> Iterator[Record]:
 def dump_record(record: Record) -> bytes:
     """A record as one line of JSON, figures rounded to 5 significant digits (times to the millisecond)."""
     return (
-        json.dumps(
-            _compact(_RECORD.dump_python(record, mode="json")), separators=(",", ":"), ensure_ascii=False
-        ).encode()
-        + b"\n"
+        json.dumps(_compact(_RECORD.dump_python(record, mode="json")), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
     )
 
 

@@ -1,0 +1,214 @@
+"""Candidates to arrays: what each query would read, the component it is bound to, and how the report speaks of both.
+
+Candidates are laid out as a padded table ``[templates, values]``, the shape of P(tool) x P(template) x P(values).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revelio.anomaly import PRESENT, signal
+from revelio.encoders.evidence import FAMILIES, Glance, component, components_matrix, glance, squash
+from revelio.encoders.report import Floats, TextEncoder
+from revelio.types import Incident, Query, QueryTemplate
+
+Ints = NDArray[np.int64]
+
+OWN = ("present", "worst", "mean", "rank", "gap", "best", "peers_out")
+COMPONENT = (*FAMILIES, *(f"{f}_rank" for f in FAMILIES), "onset")
+NEIGHBOURS = ("callee_latency", "callee_errors", "caller_latency", "caller_errors")
+TEXT = ("name_similarity", "name_similarity_rank", "mentioned", "template_similarity")
+FEATURES = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *TEXT, "blanks", "bound")
+"""Columns of a candidate's features. ``from_`` columns are those of an edge's caller."""
+
+_COLUMN = {name: i for i, name in enumerate(FEATURES)}
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedIncident:
+    """One incident and its candidates as arrays.
+
+    Shapes: ``report [D]``, ``tool_text [K, D]``, ``template_text [T, D]``, ``tool_of [T]``, ``features [T, C, F]``,
+    ``mask [T, C]``, ``components [M, G]``; ``row`` and ``column`` ``[N]`` place candidate i in the table.
+    """
+
+    queries: tuple[Query, ...]
+    tools: tuple[str, ...]
+    templates: tuple[QueryTemplate, ...]
+    report: Floats
+    tool_text: Floats
+    template_text: Floats
+    tool_of: Ints
+    features: Floats
+    mask: NDArray[np.bool_]
+    components: Floats
+    row: Ints
+    column: Ints
+
+    def table(self, name: str) -> Floats:
+        """One feature of all candidates, ``[T, C]``."""
+        return np.asarray(self.features[:, :, _COLUMN[name]])
+
+
+class QueryEncoder:
+    """Encodes an incident with its candidates. ``tool_texts`` says what each tool is for, ``noise`` each metric's ripple."""
+
+    def __init__(self, text: TextEncoder, tool_texts: Mapping[str, str], noise: Mapping[str, float]) -> None:
+        """``text`` should remember what it encoded: template texts and names come again with each incident."""
+        self.text = text
+        self.tool_texts = tool_texts
+        self.noise = noise
+
+    def encode(self, incident: Incident, queries: tuple[Query, ...], report: Floats) -> EncodedIncident:
+        """``report`` is the report's vector. The order of ``queries`` does not matter to any figure."""
+        templates = tuple(dict.fromkeys(q.template for q in queries))
+        tools = tuple(dict.fromkeys(t.tool for t in templates))
+        row_of = {t.id: i for i, t in enumerate(templates)}
+        row = np.array([row_of[q.template.id] for q in queries], dtype=np.int64)
+        column = _columns(row)
+        width = int(column.max()) + 1 if len(queries) else 1
+        view = glance(incident.evidence, self.noise)
+        template_text = self.text.encode([template_words(t) for t in templates])
+        features = np.zeros((len(templates), width, len(FEATURES)), dtype=np.float32)
+        mask = np.zeros((len(templates), width), dtype=np.bool_)
+        mask[row, column] = True
+        features[row, column] = self._flat(view, queries, incident.report, report, template_text @ report, row)
+        return EncodedIncident(
+            queries=queries,
+            tools=tools,
+            templates=templates,
+            report=report,
+            tool_text=self.text.encode([self.tool_texts.get(t, t) for t in tools]),
+            template_text=template_text,
+            tool_of=np.array([tools.index(t.tool) for t in templates], dtype=np.int64),
+            features=features,
+            mask=mask,
+            components=components_matrix(view)[1],
+            row=row,
+            column=column,
+        )
+
+    def _flat(
+        self, view: Glance, queries: tuple[Query, ...], words: str, report: Floats, similarity: Floats, row: Ints
+    ) -> Floats:
+        """``[N, F]``: the features of every candidate in the order given."""
+        flat = np.zeros((len(queries), len(FEATURES)), dtype=np.float32)
+        names, matrix = components_matrix(view)
+        lines = dict(zip(names, matrix, strict=True))
+        worst = np.full(len(queries), np.nan)
+        bound = [_bound(q) for q in queries]
+        vectors = dict(zip(labels := sorted({n for b in bound for n in b}), self.text.encode(labels) @ report, strict=True))
+        told = _tokens(words)
+        for i, (query, at) in enumerate(zip(queries, bound, strict=True)):
+            readings = _readings(view, query, at)
+            if readings:
+                worst[i] = max(readings)
+                flat[i, _COLUMN["mean"]] = squash(np.array([np.mean(readings)], dtype=np.float32))[0]
+            _place(flat[i], view, lines, at)
+            if at:
+                flat[i, _COLUMN["name_similarity"]] = max(vectors[n] for n in at)
+                flat[i, _COLUMN["mentioned"]] = max(_mentioned(n, told) for n in at)
+            flat[i, _COLUMN["template_similarity"]] = similarity[row[i]]
+            flat[i, _COLUMN["blanks"]] = len(query.bindings)
+            flat[i, _COLUMN["bound"]] = float(bool(at))
+        for members in _groups(row):
+            _against_peers(flat, members, worst[members])
+        return flat
+
+
+def template_words(template: QueryTemplate) -> str:
+    """A template as a sentence for the text encoder, its holes named by their blanks."""
+    return re.sub(r"\$\{(\w+)\}", r"the \1", f"{template.title}. {template.shows}".strip())
+
+
+def _columns(row: Ints) -> Ints:
+    seen: dict[int, int] = defaultdict(int)
+    column = np.zeros_like(row)
+    for i, r in enumerate(row):
+        column[i] = seen[int(r)]
+        seen[int(r)] += 1
+    return column
+
+
+def _groups(row: Ints) -> list[Ints]:
+    order = np.argsort(row, kind="stable")
+    return [np.asarray(g) for g in np.split(order, np.flatnonzero(np.diff(row[order])) + 1) if len(g)]
+
+
+def _bound(query: Query) -> tuple[str, ...]:
+    """Names to look up, most specific first: the edge, then the callee (or only entity), then the caller."""
+    bindings = dict(query.bindings)
+    if "service" in bindings and "peer" in bindings:
+        return (f"{bindings['service']}->{bindings['peer']}", bindings["peer"], bindings["service"])
+    return tuple(e.name for e in query.entities)
+
+
+def _readings(view: Glance, query: Query, at: tuple[str, ...]) -> list[float]:
+    """The distances of what the query would read; without an entity, the furthest of any component."""
+    found = []
+    for reading in query.template.reads:
+        if at:
+            value = next((v for n in at if (v := view.reading(n, reading)) is not None), None)
+        else:
+            here = (d for (_, s, m), d in view.figures.items() if s == reading.source and m == reading.metric)
+            value = max((d.toward(reading.direction) for d in here), default=None)
+        if value is not None:
+            found.append(value)
+    return found
+
+
+def _place(line: Floats, view: Glance, lines: dict[str, Floats], at: tuple[str, ...]) -> None:
+    if not at:
+        return
+    start, width = _COLUMN[COMPONENT[0]], len(COMPONENT)
+    here = component(at[0])
+    if here in lines:
+        line[start : start + width] = lines[here]
+    if len(at) > 1 and at[-1] in lines:
+        line[start + width : start + 2 * width] = lines[at[-1]]
+    start = _COLUMN[NEIGHBOURS[0]]
+    latency, errors = FAMILIES.index("latency"), FAMILIES.index("errors")
+    for offset, names in ((0, view.callees.get(here, ())), (2, view.callers.get(here, ()))):
+        near = [lines[n] for n in names if n in lines]
+        if near:
+            line[start + offset] = max(x[latency] for x in near)
+            line[start + offset + 1] = max(x[errors] for x in near)
+
+
+def _against_peers(flat: Floats, members: Ints, worst: NDArray[np.float64]) -> None:
+    """Own readings squashed and ranked among the candidates of the same template."""
+    similarity = flat[members, _COLUMN["name_similarity"]]
+    if len(members) > 1:
+        order = np.searchsorted(np.sort(similarity), similarity, side="left") / (len(members) - 1)
+        flat[members, _COLUMN["name_similarity_rank"]] = order
+    seen = np.isfinite(worst)
+    if not seen.any():
+        return
+    at, values = members[seen], squash(worst[seen].astype(np.float32))
+    top = float(values.max())
+    flat[at, _COLUMN["present"]] = 1.0
+    flat[at, _COLUMN["worst"]] = values
+    if len(values) > 1:
+        flat[at, _COLUMN["rank"]] = np.searchsorted(np.sort(values), values, side="left") / (len(values) - 1)
+        runner_up = float(np.partition(values, -2)[-2])
+        flat[at, _COLUMN["gap"]] = np.where(values == top, values - runner_up, values - top)
+    flat[at, _COLUMN["best"]] = (values == top) & (worst[seen] > 1.0)
+    out = np.array([signal(w) >= PRESENT for w in worst[seen]])
+    flat[at, _COLUMN["peers_out"]] = (out.sum() - out) / max(1, len(out) - 1)
+
+
+def _tokens(text: str) -> set[str]:
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    return set(words) | {w[:-1] for w in words if w.endswith("s")}
+
+
+def _mentioned(name: str, told: set[str]) -> float:
+    """Share of the name's own words that the report says, plural or not."""
+    parts = [p for p in re.findall(r"[a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()) if len(p) > 2]
+    return sum(p in told or p.rstrip("s") in told for p in parts) / len(parts) if parts else 0.0

@@ -1,0 +1,1 @@
+"""P(tool | report, evidence) x P(template | tool, ...) x P(values | template, ...), trained, calibrated, exported, served."""

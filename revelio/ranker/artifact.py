@@ -1,0 +1,105 @@
+"""A model on disk: a folder with manifest.json, ONNX weights, the tokenizer and a model card. Nothing is unpickled."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from revelio.encoders.evidence import FAMILIES
+from revelio.encoders.query import FEATURES
+from revelio.encoders.report import OnnxEncoder
+from revelio.errors import ArtifactError
+from revelio.ranker.scoring import Calibration
+from revelio.ranker.session import Ranker
+
+FORMAT = "revelio.model/1"
+MANIFEST = "manifest.json"
+REPORT_WEIGHTS = "report.onnx"
+TOKENIZER = "tokenizer.json"
+RANKER_WEIGHTS = "ranker.onnx"
+CARD = "model_card.md"
+FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS)
+
+
+class Manifest(BaseModel):
+    """What a model folder says of itself."""
+
+    model_config = ConfigDict(extra="forbid")
+    format: str = FORMAT
+    name: str
+    catalog: str
+    dataset: str
+    seed: int
+    features: list[str] = list(FEATURES)
+    families: list[str] = list(FAMILIES)
+    tool_texts: dict[str, str]
+    noise: dict[str, float]
+    temperature: float
+    abstain_slope: float
+    abstain_offset: float
+    metrics: dict[str, float]
+    packages: dict[str, str]
+    files: dict[str, str]
+
+    @property
+    def calibration(self) -> Calibration:
+        """The fitted calibration."""
+        return Calibration(self.temperature, self.abstain_slope, self.abstain_offset)
+
+
+def save_manifest(folder: Path, manifest: Manifest) -> None:
+    """Hash the weight files into the manifest and write it last, so that a folder without one is unfinished."""
+    hashes = {name: _sha256(folder / name) for name in FILES}
+    whole = manifest.model_copy(update={"files": hashes})
+    (folder / MANIFEST).write_text(whole.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def load_manifest(folder: Path) -> Manifest:
+    """Read and check the manifest alone."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise ArtifactError(
+            f"{folder}: no model here ({MANIFEST} is missing); train one with `revelio train` or set REVELIO_MODEL"
+        )
+    try:
+        manifest = Manifest.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(p) for p in first["loc"])
+        raise ArtifactError(f"{path}: damaged: {where + ': ' if where else ''}{first['msg']}") from error
+    if manifest.format != FORMAT:
+        raise ArtifactError(f"{path}: format is {manifest.format!r}, this version reads {FORMAT!r}; train again")
+    if manifest.features != list(FEATURES) or manifest.families != list(FAMILIES):
+        raise ArtifactError(f"{path}: made for other features than this version computes; train again with `revelio train`")
+    return manifest
+
+
+def load_ranker(folder: Path) -> Ranker:
+    """Load a model folder; ``ArtifactError`` names the part that is missing, damaged or foreign."""
+    manifest = load_manifest(folder)
+    for name in FILES:
+        path = folder / name
+        if not path.is_file():
+            raise ArtifactError(f"{path}: missing from the model folder; restore it or train again")
+        if _sha256(path) != manifest.files.get(name):
+            raise ArtifactError(f"{path}: damaged: it is not the file that {MANIFEST} was written for; restore it or train again")
+    return Ranker(
+        name=manifest.name,
+        text=OnnxEncoder(folder / REPORT_WEIGHTS, folder / TOKENIZER),
+        weights=folder / RANKER_WEIGHTS,
+        calibration=manifest.calibration,
+        tool_texts=manifest.tool_texts,
+        noise=manifest.noise,
+    )
+
+
+def calibration_fields(calibration: Calibration) -> dict[str, float]:
+    """As the manifest's fields."""
+    return asdict(calibration)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

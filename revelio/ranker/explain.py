@@ -1,0 +1,107 @@
+"""A candidate's factors in words: each conditional probability with the facts that weighed most."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from revelio.anomaly import PRESENT, signal
+from revelio.encoders.query import EncodedIncident
+from revelio.ranker.scoring import Ranking
+from revelio.types import Factor
+
+_FAMILY_WORDS = {
+    "series_up": "a metric of {place} rose",
+    "series_down": "a metric of {place} fell",
+    "latency": "{place} answers more slowly than before",
+    "errors": "requests at {place} fail more often",
+    "self_time": "time is spent inside {place} itself",
+    "logs": "{place} logs more problems than before",
+    "changes": "the state of {place} changed",
+}
+_SAYS_NOTHING = 0.25
+"""Squashed distance (about 1 spread) under which a figure is not worth a word."""
+
+
+def factors(encoded: EncodedIncident, ranking: Ranking, index: int) -> tuple[Factor, ...]:
+    """Tool, template and (where the template has blanks) values, for candidate ``index`` of the ranking."""
+    query = encoded.queries[index]
+    parts = [
+        Factor("tool", float(ranking.log_tool[index]), _tool_facts(encoded, index)),
+        Factor("template", float(ranking.log_template[index]), _template_facts(encoded, index)),
+    ]
+    facts = _value_facts(encoded, index) if query.bindings else ()
+    parts.append(Factor("values", float(ranking.log_value[index]), facts))
+    return tuple(parts)
+
+
+def _tool_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
+    tool = int(encoded.tool_of[encoded.row[index]])
+    own = encoded.tool_of == tool
+    present = encoded.table("present")[own].any(axis=1)
+    lit = int((encoded.table("worst")[own].max(axis=1) >= _squashed_present()).sum())
+    name = encoded.tools[tool]
+    if not present.any():
+        return (f"the snapshot holds nothing that {name} would show; the report alone speaks for it",)
+    return (f"{lit} of {int(own.sum())} questions for {name} would show something out of the ordinary",)
+
+
+def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
+    row = int(encoded.row[index])
+    facts = []
+    worst = encoded.table("worst")[row][encoded.mask[row]]
+    if encoded.table("present")[row].any():
+        distance = _spreads(float(worst.max()))
+        facts.append(f"at its clearest place it reads {distance} from the baseline" if distance else "all it reads is as before")
+    similarity = encoded.table("template_similarity")[:, 0]
+    place = int((similarity > similarity[row]).sum()) + 1
+    if place <= 3:
+        facts.append(f"its wording is {_ordinal(place)} closest to the report")
+    return tuple(facts)
+
+
+def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
+    row, column = int(encoded.row[index]), int(encoded.column[index])
+    place = " to ".join(value for name, value in _in_template_order(encoded, index))
+    read = {
+        name: float(encoded.table(name)[row, column])
+        for name in ("present", "worst", "best", "mentioned", "name_similarity_rank")
+    }
+    weighed: list[tuple[float, str]] = []
+    if read["present"] and abs(read["worst"]) >= _SAYS_NOTHING:
+        peers = int(encoded.mask[row].sum())
+        top = f", the furthest of {peers}" if read["best"] and peers > 1 else ""
+        weighed.append((abs(read["worst"]) + read["best"], f"it reads {_spreads(read['worst'])} from its baseline{top}"))
+    if read["mentioned"] > 0:
+        weighed.append((1.5 * read["mentioned"], f"the report speaks of {place}"))
+    elif read["name_similarity_rank"] >= 1.0:
+        weighed.append((0.4, f"the report sounds most like {place}"))
+    for family, words in _FAMILY_WORDS.items():
+        value = float(encoded.table(family)[row, column])
+        if value >= _squashed_present():
+            standing = float(encoded.table(f"{family}_rank")[row, column])
+            first = ", more than anywhere else" if standing >= 1.0 else ""
+            weighed.append((value * (0.5 + standing), words.format(place=place) + first))
+    return tuple(text for _, text in sorted(weighed, key=lambda w: -w[0])[:3])
+
+
+def _in_template_order(encoded: EncodedIncident, index: int) -> list[tuple[str, str]]:
+    query = encoded.queries[index]
+    bound = dict(query.bindings)
+    return [(b.name, bound[b.name]) for b in query.template.blanks if b.name in bound]
+
+
+def _squashed_present() -> float:
+    """The squashed distance at which a signal counts as present: the inverse of ``signal`` at its threshold."""
+    distance = next(d for d in np.arange(0.0, 50.0, 0.5) if signal(float(d)) >= PRESENT)
+    return float(np.log1p(distance) / 3.0)
+
+
+def _spreads(squashed: float) -> str:
+    distance = float(np.expm1(3.0 * abs(squashed)))
+    if abs(squashed) < _SAYS_NOTHING:
+        return ""
+    return f"{distance:.0f} spreads" if distance < 100 else "far more than 100 spreads"
+
+
+def _ordinal(n: int) -> str:
+    return {1: "the", 2: "second", 3: "third"}[n]

@@ -1,0 +1,75 @@
+"""Logits to a ranking: three softmaxes whose logarithms add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from revelio.encoders.query import EncodedIncident, Ints
+from revelio.encoders.report import Floats
+from revelio.types import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Logits:
+    """What the network says of one incident: ``tool [K]``, ``template [T]``, ``value [T, C]``, and abstain."""
+
+    tool: Floats
+    template: Floats
+    value: Floats
+    abstain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Fitted on validation incidents: a temperature for the three softmaxes, slope and offset for the abstain logit."""
+
+    temperature: float = 1.0
+    abstain_slope: float = 1.0
+    abstain_offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Log-probabilities of every candidate, in the order they were given; the three add up to ``log_probability``."""
+
+    queries: tuple[Query, ...]
+    log_tool: Floats
+    log_template: Floats
+    log_value: Floats
+    abstain: float
+
+    @property
+    def log_probability(self) -> Floats:
+        """``[N]``; its exponentials sum to 1."""
+        return np.asarray(self.log_tool + self.log_template + self.log_value)
+
+    def order(self) -> Ints:
+        """Indices of the candidates, most probable first; ties by query id, so that two runs agree."""
+        ids = np.array([q.id for q in self.queries])
+        return np.lexsort((ids, -self.log_probability)).astype(np.int64)
+
+
+def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration) -> Ranking:
+    """Normalise each level among the candidates that exist."""
+    t = calibration.temperature
+    log_tool = _log_softmax(logits.tool / t)
+    log_template = np.full(len(encoded.templates), -np.inf, dtype=np.float32)
+    for k in range(len(encoded.tools)):
+        own = encoded.tool_of == k
+        log_template[own] = _log_softmax(logits.template[own] / t)
+    value = np.where(encoded.mask, logits.value / t, -np.inf)
+    log_value = value - np.logaddexp.reduce(value, axis=1, keepdims=True)
+    row = encoded.row
+    return Ranking(
+        queries=encoded.queries,
+        log_tool=log_tool[encoded.tool_of[row]],
+        log_template=log_template[row],
+        log_value=log_value[row, encoded.column].astype(np.float32),
+        abstain=float(1.0 / (1.0 + np.exp(-(calibration.abstain_slope * logits.abstain + calibration.abstain_offset)))),
+    )
+
+
+def _log_softmax(values: Floats) -> Floats:
+    return np.asarray(values - np.logaddexp.reduce(values), dtype=np.float32)

@@ -1,0 +1,83 @@
+"""A trained ranker at work, on ONNX Runtime: incident and candidates in, ranking out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from revelio.encoders.query import EncodedIncident, QueryEncoder
+from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
+from revelio.errors import ArtifactError
+from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
+from revelio.types import Incident, Query
+
+INPUTS = ("report", "tool_text", "template_text", "member", "features", "mask", "components", "component_mask")
+OUTPUTS = ("tool", "template", "value", "abstain")
+
+
+class Ranker:
+    """Ranks candidates. One instance serves many threads: ONNX Runtime sessions are safe to share."""
+
+    def __init__(
+        self,
+        name: str,
+        text: TextEncoder,
+        weights: Path,
+        calibration: Calibration,
+        tool_texts: Mapping[str, str],
+        noise: Mapping[str, float],
+    ) -> None:
+        """``weights`` is the ONNX file of the network; the rest is from the manifest."""
+        import onnxruntime as ort  # noqa: PLC0415  importing it costs 100 ms that `revelio --help` need not pay
+
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 2
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        try:
+            self._session = ort.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's own exception classes share no public base
+            raise ArtifactError(f"{weights}: damaged or not an ONNX model: {error}") from error
+        self.name = name
+        self.text = text
+        self.calibration = calibration
+        self.encoder = QueryEncoder(CachingEncoder(text), tool_texts, noise)
+
+    def encode(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
+        """The arrays that the network reads."""
+        return self.encoder.encode(incident, queries, self.text.encode([incident.report])[0])
+
+    def logits(self, encoded: EncodedIncident) -> Logits:
+        """One pass of the network."""
+        tool, template, value, abstain = self._session.run(list(OUTPUTS), network_inputs(encoded))
+        return Logits(tool[0], template[0], value[0], float(abstain[0]))
+
+    def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
+        """The whole way. With no candidates the ranking is empty and abstains."""
+        if not queries:
+            empty = np.zeros(0, dtype=np.float32)
+            return Ranking((), empty, empty, empty, 1.0)
+        encoded = self.encode(incident, queries)
+        return rank(encoded, self.logits(encoded), self.calibration)
+
+
+def network_inputs(encoded: EncodedIncident) -> dict[str, Floats]:
+    """One incident as a batch of one, by the network's input names. Absent components become one masked row."""
+    components = encoded.components
+    known = np.ones((1, len(components)), dtype=np.float32)
+    if not len(components):
+        components, known = np.zeros((1, components.shape[1]), dtype=np.float32), np.zeros((1, 1), dtype=np.float32)
+    member = (np.arange(len(encoded.tools))[:, None] == encoded.tool_of[None, :]).astype(np.float32)
+    values = (
+        encoded.report,
+        encoded.tool_text,
+        encoded.template_text,
+        member,
+        encoded.features,
+        encoded.mask.astype(np.float32),
+        components,
+        known[0],
+    )
+    return {name: np.ascontiguousarray(value[None], dtype=np.float32) for name, value in zip(INPUTS, values, strict=True)}
