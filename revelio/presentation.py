@@ -1,0 +1,193 @@
+"""The JSON form of an answer, the same for the API and ``--json``. Figures that JSON cannot write (NaN, infinity) become null."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import BaseModel, Field
+
+from revelio.types import Cell, RankedQuery, Recommendation, Result, Series, Span, Window, fill
+
+
+class WindowView(BaseModel):
+    """A span of time in Unix seconds."""
+
+    start: float
+    end: float
+
+
+class SeriesView(BaseModel):
+    """One metric of one entity over baseline and window."""
+
+    entity: str
+    kind: str
+    metric: str
+    unit: str
+    times: list[float]
+    values: list[float | None]
+
+
+class SpanView(BaseModel):
+    """One span of a trace."""
+
+    id: str
+    parent: str | None
+    service: str
+    operation: str
+    start: float
+    duration_ms: float
+    error: bool
+
+
+class ResultView(BaseModel):
+    """What running a query showed."""
+
+    summary: str
+    signal: float = Field(description="How strongly it points at a fault, in [0, 1]")
+    reason: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    series: list[SeriesView]
+    spans: list[SpanView]
+    truncated: bool
+    took_ms: float
+
+
+class FactorView(BaseModel):
+    """One conditional probability of the product, with the facts that weighed most."""
+
+    name: str
+    log_probability: float | None
+    because: list[str]
+
+
+class QueryView(BaseModel):
+    """One ranked query."""
+
+    id: str
+    rank: int
+    probability: float
+    tool: str
+    template: str
+    title: str
+    shows: str
+    bindings: dict[str, str]
+    text: str = Field(description="The query in the tool's own language")
+    link: str | None
+    factors: list[FactorView]
+    result: ResultView | None
+
+
+class AbstainView(BaseModel):
+    """How probable it is that nothing here points at a fault."""
+
+    probability: float
+
+
+class RecommendationView(BaseModel):
+    """The ranked queries for one report."""
+
+    id: str
+    model: str
+    system: str
+    incident: str | None = Field(description="The recorded incident that was asked about; null when asked live")
+    report: str
+    opened_at: float
+    window: WindowView
+    baseline: WindowView
+    abstain: AbstainView
+    degraded: list[str] = Field(description="Sources that did not answer")
+    queries: list[QueryView]
+    took_ms: float
+
+
+def recommendation_json(
+    recommendation_id: str, recommendation: Recommendation, *, recorded: str | None = None
+) -> RecommendationView:
+    """The view of a recommendation; ``recorded`` is the id of the recorded incident that was asked about, if one was."""
+    incident = recommendation.incident
+    return RecommendationView(
+        id=recommendation_id,
+        model=recommendation.model,
+        system=incident.system,
+        incident=recorded,
+        report=incident.report,
+        opened_at=incident.opened_at,
+        window=_window(incident.evidence.window),
+        baseline=_window(incident.evidence.baseline),
+        abstain=AbstainView(probability=recommendation.abstain),
+        degraded=list(recommendation.degraded),
+        queries=[query_view(q) for q in recommendation.queries],
+        took_ms=recommendation.took_ms,
+    )
+
+
+def query_view(ranked: RankedQuery) -> QueryView:
+    """The view of one ranked query."""
+    template = ranked.query.template
+    return QueryView(
+        id=ranked.query.id,
+        rank=ranked.rank,
+        probability=ranked.probability,
+        tool=template.tool,
+        template=template.id,
+        title=ranked.query.title,
+        shows=fill(template.shows, ranked.query.bindings),
+        bindings=dict(ranked.query.bindings),
+        text=ranked.text,
+        link=ranked.link,
+        factors=[
+            FactorView(name=f.name, log_probability=_finite(f.log_probability), because=list(f.because)) for f in ranked.factors
+        ],
+        result=result_view(ranked.result) if ranked.result else None,
+    )
+
+
+def result_view(result: Result) -> ResultView:
+    """The view of a result."""
+    return ResultView(
+        summary=result.summary,
+        signal=result.signal,
+        reason=result.reason,
+        columns=list(result.columns),
+        rows=[[_cell(c) for c in row] for row in result.rows],
+        series=[_series(s) for s in result.series],
+        spans=[_span(s) for s in result.spans],
+        truncated=result.truncated,
+        took_ms=result.took_ms,
+    )
+
+
+def _window(window: Window) -> WindowView:
+    return WindowView(start=window.start, end=window.end)
+
+
+def _series(series: Series) -> SeriesView:
+    return SeriesView(
+        entity=series.entity.name,
+        kind=series.entity.kind,
+        metric=series.metric,
+        unit=series.unit,
+        times=list(series.times),
+        values=[_finite(v) for v in series.values],
+    )
+
+
+def _span(span: Span) -> SpanView:
+    return SpanView(
+        id=span.id,
+        parent=span.parent,
+        service=span.service,
+        operation=span.operation,
+        start=span.start,
+        duration_ms=span.duration_ms,
+        error=span.error,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _cell(cell: Cell) -> Cell:
+    return _finite(cell) if isinstance(cell, float) else cell
