@@ -1,0 +1,36 @@
+# One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
+.PHONY: help run install test test-stack check stack bench lock
+APP ?= shop
+BIN := .venv/bin
+
+help: ## these lines
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
+
+run: .venv/.run ## the web page and API on http://127.0.0.1:8000
+	$(BIN)/revelio serve
+
+install: .venv/.dev ## everything for development, torch included
+
+test: .venv/.dev ## every test that needs no Docker engine
+	$(BIN)/pytest -m "not stack"
+
+test-stack: .venv/.dev ## the tests against the real stack
+	$(BIN)/pytest -m stack
+
+check: .venv/.dev ## format, lint, types, import contracts
+	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+stack: .venv/.run ## one application (APP=shop) with every backend, in Docker
+	$(BIN)/revelio testbed up $(APP)
+
+bench: .venv/.run ## the figures that product.md sets limits for
+	$(BIN)/revelio bench
+
+lock: .venv/.run ## resolve the locked requirements again
+	.ci/lock
+
+.venv/.run: requirements/build.txt requirements/run.txt pyproject.toml
+	.ci/setup run
+
+.venv/.dev: requirements/build.txt requirements/run.txt requirements/dev.txt pyproject.toml
+	.ci/setup dev
