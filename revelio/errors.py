@@ -40,3 +40,7 @@ class FaultError(RevelioError):
 
 class StackError(RevelioError):
     """The testbed could not be brought up, down or asked for its status."""
+
+
+class StoreError(RevelioError):
+    """The database cannot be opened, read or written."""

@@ -1,0 +1,191 @@
+"""Saves answers, results and feedback, and gives them back."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from revelio.errors import NotFoundError, StoreError
+from revelio.store.engine import as_store_error, open_engine
+from revelio.store.tables import FeedbackRow, RecommendationRow, RunRow
+from revelio.types import Recommendation, Result
+
+Verdict = Literal["found", "helpful", "not_useful"]
+
+# NaN and infinity have to survive, and a bare dataclass takes no configuration: hence the tuples of one.
+_FIGURES = ConfigDict(ser_json_inf_nan="constants")
+_ANSWER: TypeAdapter[tuple[Recommendation]] = TypeAdapter(tuple[Recommendation], config=_FIGURES)
+_RESULT: TypeAdapter[tuple[Result]] = TypeAdapter(tuple[Result], config=_FIGURES)
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What a person said about one query (``query_id``) or about the answer as a whole (None). ``given_at`` in Unix seconds."""
+
+    query_id: str | None
+    verdict: Verdict
+    note: str
+    given_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SavedAnswer:
+    """An answer with everything that came after it: each query carries its latest result, feedback is in order of time.
+
+    ``recorded`` is the id of the recorded incident that was asked about; None for a live system.
+    """
+
+    id: str
+    saved_at: float
+    recorded: str | None
+    recommendation: Recommendation
+    feedback: tuple[Feedback, ...] = ()
+
+    def verdict(self, query_id: str | None) -> Verdict | None:
+        """The latest verdict on a query, or on the whole answer for None."""
+        said = [f.verdict for f in self.feedback if f.query_id == query_id]
+        return said[-1] if said else None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One line of the history. ``verdict`` is the best that was said of any of its queries."""
+
+    id: str
+    saved_at: float
+    system: str
+    recorded: str | None
+    report: str
+    abstain: float
+    top_title: str
+    top_probability: float
+    verdict: Verdict | None
+
+
+class Store:
+    """The database. Safe to share between threads; every method raises ``StoreError`` when the database fails."""
+
+    def __init__(self, url: str) -> None:
+        """Open (and make, and bring up to date) the database at a SQLAlchemy address."""
+        self._engine = open_engine(url)
+        self._writing = self._engine.execution_options(revelio_write=True)
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._engine.dispose()
+
+    def ping(self) -> None:
+        """Ask the database something; ``StoreError`` when it does not answer."""
+        with as_store_error("read the database"), Session(self._engine) as session:
+            session.execute(select(RecommendationRow.id).limit(1))
+
+    def save(self, recommendation: Recommendation, *, recorded: str | None = None) -> str:
+        """Keep a whole answer; its new id is hard to guess, because whoever has it can read the answer."""
+        top = recommendation.queries[0] if recommendation.queries else None
+        row = RecommendationRow(
+            id=secrets.token_hex(8),
+            saved_at=time.time(),
+            system=recommendation.incident.system,
+            recorded=recorded,
+            report=recommendation.incident.report,
+            model=recommendation.model,
+            abstain=recommendation.abstain,
+            top_title=top.query.title if top else "",
+            top_probability=top.probability if top else 0.0,
+            answer=_ANSWER.dump_json((recommendation,)).decode(),
+        )
+        with as_store_error("keep the answer"), Session(self._writing, expire_on_commit=False) as session:
+            session.add(row)
+            session.commit()
+        return row.id
+
+    def load(self, recommendation_id: str) -> SavedAnswer:
+        """The answer with its results and feedback; ``NotFoundError`` when there is none of that id."""
+        with as_store_error("read the answer"), Session(self._engine) as session:
+            row = session.get(RecommendationRow, recommendation_id)
+            if row is None:
+                raise NotFoundError(f"no answer {recommendation_id!r} is stored here; /history lists those there are")
+            runs = session.scalars(select(RunRow).where(RunRow.recommendation_id == row.id).order_by(RunRow.id)).all()
+            said = session.scalars(
+                select(FeedbackRow).where(FeedbackRow.recommendation_id == row.id).order_by(FeedbackRow.id)
+            ).all()
+            return SavedAnswer(row.id, row.saved_at, row.recorded, _revive(row, runs), tuple(_feedback(f) for f in said))
+
+    def save_result(self, recommendation_id: str, query_id: str, result: Result) -> None:
+        """Keep what running one of an answer's queries showed."""
+        row = RunRow(
+            recommendation_id=recommendation_id,
+            query_id=query_id,
+            ran_at=time.time(),
+            result=_RESULT.dump_json((result,)).decode(),
+        )
+        with as_store_error("keep the result"), Session(self._writing) as session:
+            session.add(row)
+            session.commit()
+
+    def add_feedback(self, recommendation_id: str, query_id: str | None, verdict: Verdict, note: str = "") -> Feedback:
+        """Keep what a person said: when this returns it is on disk. ``NotFoundError`` when answer or query do not exist."""
+        there = [q.query.id for q in self.load(recommendation_id).recommendation.queries]
+        if query_id is not None and query_id not in there:
+            raise NotFoundError(f"no query {query_id!r} in this answer; there are: {', '.join(there) or 'none'}")
+        row = FeedbackRow(
+            recommendation_id=recommendation_id, query_id=query_id, verdict=verdict, note=note, given_at=time.time()
+        )
+        with as_store_error("keep the feedback"), Session(self._writing, expire_on_commit=False) as session:
+            session.add(row)
+            session.commit()
+        return _feedback(row)
+
+    def history(self, limit: int = 50, before: float | None = None) -> tuple[HistoryEntry, ...]:
+        """The latest answers, newest first; ``before`` (Unix seconds) pages on to older ones."""
+        columns = (
+            RecommendationRow.id,
+            RecommendationRow.saved_at,
+            RecommendationRow.system,
+            RecommendationRow.recorded,
+            RecommendationRow.report,
+            RecommendationRow.abstain,
+            RecommendationRow.top_title,
+            RecommendationRow.top_probability,
+        )
+        wanted = select(*columns).order_by(RecommendationRow.saved_at.desc(), RecommendationRow.id).limit(limit)
+        if before is not None:
+            wanted = wanted.where(RecommendationRow.saved_at < before)
+        with as_store_error("read the history"), Session(self._engine) as session:
+            rows = session.execute(wanted).all()
+            ids = [row.id for row in rows]
+            said = session.execute(
+                select(FeedbackRow.recommendation_id, FeedbackRow.query_id, FeedbackRow.verdict)
+                .where(FeedbackRow.recommendation_id.in_(ids))
+                .order_by(FeedbackRow.id)
+            ).all()
+        latest = {(s.recommendation_id, s.query_id): cast(Verdict, s.verdict) for s in said}
+        return tuple(
+            HistoryEntry(*row, verdict=_best([v for (answer, _), v in latest.items() if answer == row.id])) for row in rows
+        )
+
+
+def _best(verdicts: Sequence[Verdict]) -> Verdict | None:
+    order: tuple[Verdict, ...] = ("found", "helpful", "not_useful")
+    return next((v for v in order if v in verdicts), None)
+
+
+def _feedback(row: FeedbackRow) -> Feedback:
+    return Feedback(row.query_id, cast(Verdict, row.verdict), row.note, row.given_at)
+
+
+def _revive(row: RecommendationRow, runs: Sequence[RunRow]) -> Recommendation:
+    try:
+        (recommendation,) = _ANSWER.validate_json(row.answer)
+        results = {run.query_id: _RESULT.validate_json(run.result)[0] for run in runs}
+    except ValidationError as error:
+        raise StoreError(f"the stored answer {row.id} cannot be read by this version: {error.errors()[0]['msg']}") from error
+    queries = tuple(replace(q, result=results.get(q.query.id, q.result)) for q in recommendation.queries)
+    return replace(recommendation, queries=queries)
