@@ -1,0 +1,1 @@
+"""Faults as data, and campaigns of real runs that record labelled incidents."""

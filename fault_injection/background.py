@@ -1,0 +1,80 @@
+"""Faults that must go on doing something: a process of their own, which ends by itself.
+
+It holds a lock while it lives and goes on only while the journal wants its fault, so undoing is: write ``undoing``, wait
+for the lock, put things right. That holds after a kill -9 of any of the processes too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fault_injection.apps import app_named
+from fault_injection.engine import DockerEngine, Engine
+from fault_injection.journal import Journal
+from fault_injection.load import burst
+from revelio.errors import FaultError
+
+LOCK = "background.lock"
+LONGEST_S = 300.0
+"""No background fault outlives this, whatever happened to who started it."""
+
+
+def wait_until_gone(folder: Path, seconds: float = 20.0) -> None:
+    """Wait until no background process of this project lives; ``FaultError`` when one stays."""
+    folder.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + seconds
+    with (folder / LOCK).open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    raise FaultError(f"a background process still holds {folder / LOCK}; end it, then undo again") from error
+                time.sleep(0.1)
+
+
+def pause_by_turns(engine: Engine, service: str, on_s: float, off_s: float, wanted: Callable[[], bool]) -> None:
+    """Pause ``service`` for ``on_s``, let it go on for ``off_s``, and so on; never leaves it paused."""
+    try:
+        while wanted():
+            engine.pause(service)
+            _sleep(on_s, wanted)
+            engine.unpause(service)
+            _sleep(off_s, wanted)
+    finally:
+        engine.unpause(service)
+
+
+def _sleep(seconds: float, wanted: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0 and wanted():
+        time.sleep(min(0.25, left))
+
+
+def main(arguments: list[str]) -> None:
+    """Entry of the process: APP FOLDER FAULT-ID SERVICE name=value..."""
+    app_name, folder, fault_id, service, *pairs = arguments
+    values = dict(pair.split("=", 1) for pair in pairs)
+    journal = Journal(Path(folder))
+    end = time.monotonic() + LONGEST_S
+    with (Path(folder) / LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def wanted() -> bool:
+            return time.monotonic() < end and journal.wanted(fault_id)
+
+        app = app_named(app_name)
+        if values["act"] == "pause":
+            engine = DockerEngine(app.project)
+            pause_by_turns(engine, service, float(values["on_s"]), float(values["off_s"]), wanted)
+        elif values["act"] == "burst":
+            burst(app.gateway, float(values["rate"]), float(values["seconds"]), wanted)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

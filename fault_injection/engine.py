@@ -1,0 +1,188 @@
+"""The container engine, as faults use it: the one edge where Docker is touched."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+import docker
+from docker.errors import DockerException, NotFound
+from docker.models.containers import Container
+
+from revelio.errors import FaultError
+
+
+@dataclass(frozen=True, slots=True)
+class CpuLimit:
+    """A container's CPU limit as the engine keeps it: billionths of a CPU, or quota per period; 0 means not set."""
+
+    nano_cpus: int = 0
+    quota_us: int = 0
+    period_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CpuUsage:
+    """Cumulative CPU figures of a container's cgroup."""
+
+    at: float
+    used_s: float
+    periods: int
+    throttled_periods: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file inside a container with what is needed to put it back as it was."""
+
+    content: bytes
+    mode: int
+    uid: int
+    gid: int
+    mtime: float
+
+
+class Engine(Protocol):
+    """What faults need of a container engine. Services are named as in the compose file."""
+
+    def container_id(self, service: str) -> str:
+        """Id of the service's container; ``FaultError`` when there is none."""
+
+    def state(self, service: str) -> str:
+        """``running``, ``paused``, ``exited``..."""
+
+    def address(self, service: str) -> str:
+        """IP address inside the application's network."""
+
+    def cpu_limit(self, service: str) -> CpuLimit:
+        """The limit now in force."""
+
+    def set_cpu_limit(self, service: str, limit: CpuLimit) -> None:
+        """Put a limit in force at once."""
+
+    def cpu_usage(self, service: str) -> CpuUsage:
+        """Figures of its cgroup."""
+
+    def pause(self, service: str) -> None:
+        """Freeze every process of it."""
+
+    def unpause(self, service: str) -> None:
+        """Let it go on; nothing happens when it is not paused."""
+
+    def read_file(self, service: str, path: str) -> StoredFile:
+        """One file of it; ``FaultError`` when it is not there."""
+
+    def write_files(self, service: str, files: dict[str, StoredFile]) -> None:
+        """Put files in place (full paths)."""
+
+    def restart(self, service: str) -> None:
+        """Stop and start it."""
+
+
+class DockerEngine:
+    """The local Docker engine, seen through one compose project's labels."""
+
+    def __init__(self, project: str) -> None:
+        self._project = project
+        try:
+            self._client = docker.from_env(timeout=30)
+        except DockerException as error:
+            raise FaultError(f"the container engine does not answer: {error}; start it, then try again") from error
+
+    def _container(self, service: str) -> Container:
+        labels = [f"com.docker.compose.project={self._project}", f"com.docker.compose.service={service}"]
+        found = self._client.containers.list(all=True, filters={"label": labels})
+        if not found:
+            raise FaultError(f"no container of {service!r} in project {self._project}; bring the stack up first (make stack)")
+        return found[0]
+
+    def container_id(self, service: str) -> str:
+        """Full id."""
+        return str(self._container(service).id)
+
+    def state(self, service: str) -> str:
+        """The engine's own word for it."""
+        return str(self._container(service).status)
+
+    def address(self, service: str) -> str:
+        """The first network's address."""
+        networks = self._container(service).attrs["NetworkSettings"]["Networks"].values()
+        for network in networks:
+            if network.get("IPAddress"):
+                return str(network["IPAddress"])
+        raise FaultError(f"{service} has no address in its network; is it running?")
+
+    def cpu_limit(self, service: str) -> CpuLimit:
+        """As `docker inspect` shows it."""
+        host = self._container(service).attrs["HostConfig"]
+        return CpuLimit(int(host.get("NanoCpus") or 0), int(host.get("CpuQuota") or 0), int(host.get("CpuPeriod") or 0))
+
+    def set_cpu_limit(self, service: str, limit: CpuLimit) -> None:
+        """`docker update`: the client library cannot set fractions of CPUs on a running container."""
+        if limit.nano_cpus:
+            options = [f"--cpus={limit.nano_cpus / 1e9:.9f}"]
+        else:
+            options = [f"--cpu-period={limit.period_us or 100_000}", f"--cpu-quota={limit.quota_us or -1}"]
+        done = subprocess.run(
+            ["docker", "update", *options, self.container_id(service)], capture_output=True, text=True, timeout=30, check=False
+        )
+        if done.returncode:
+            raise FaultError(f"docker update of {service} failed: {done.stderr.strip()}")
+
+    def cpu_usage(self, service: str) -> CpuUsage:
+        """One reading of the stats API."""
+        container = self._container(service)
+        stats = self._client.api.stats(str(container.id), stream=False, one_shot=True)
+        cpu = stats["cpu_stats"]
+        throttling = cpu.get("throttling_data", {})
+        return CpuUsage(
+            at=time.time(),
+            used_s=cpu["cpu_usage"]["total_usage"] / 1e9,
+            periods=int(throttling.get("periods", 0)),
+            throttled_periods=int(throttling.get("throttled_periods", 0)),
+        )
+
+    def pause(self, service: str) -> None:
+        """No effect when it is paused already."""
+        container = self._container(service)
+        if container.status != "paused":
+            container.pause()
+
+    def unpause(self, service: str) -> None:
+        """No effect when it is not paused."""
+        container = self._container(service)
+        if container.status == "paused":
+            container.unpause()
+
+    def read_file(self, service: str, path: str) -> StoredFile:
+        """Through the archive API: nothing runs inside the container."""
+        try:
+            chunks, _ = self._container(service).get_archive(path)
+        except NotFound as error:
+            raise FaultError(f"{service} has no file {path}") from error
+        with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+            member = archive.getmembers()[0]
+            content = archive.extractfile(member)
+            if content is None:
+                raise FaultError(f"{path} of {service} is not a plain file")
+            return StoredFile(content.read(), member.mode, member.uid, member.gid, float(member.mtime))
+
+    def write_files(self, service: str, files: dict[str, StoredFile]) -> None:
+        """Through the archive API, all in one request."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for path, file in files.items():
+                member = tarfile.TarInfo(path.lstrip("/"))
+                member.size, member.mode, member.uid, member.gid = len(file.content), file.mode, file.uid, file.gid
+                member.mtime = file.mtime
+                archive.addfile(member, io.BytesIO(file.content))
+        if not self._container(service).put_archive("/", buffer.getvalue()):
+            raise FaultError(f"the engine refused the files for {service}: {', '.join(files)}")
+
+    def restart(self, service: str) -> None:
+        """Two seconds of grace, as a quick rollout gives."""
+        self._container(service).restart(timeout=2)

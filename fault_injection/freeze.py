@@ -1,0 +1,78 @@
+"""Freezes a campaign's incidents into a dataset: splits by id, a hash per file, and proof that nothing leaks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from revelio.errors import DatasetError
+from revelio.incidents.dataset import MANIFEST, SPLITS, TEST_WRITERS, file_digest
+from revelio.incidents.exchange import SUFFIXES, Record, read_records
+
+
+def freeze(out: Path) -> dict[str, int]:
+    """Write ``manifest.json`` for the incidents in ``out`` and return how many each split has.
+
+    Raises ``DatasetError`` when there are none, or when a run, place or writer leaks from a test split into training.
+    """
+    folder = out / "incidents"
+    paths = sorted(p for p in folder.glob("*") if p.name.endswith(SUFFIXES))
+    records = [record for path in paths for record in read_records(path)]
+    if not records:
+        raise DatasetError(f"{folder}: holds no incidents; run a campaign first")
+    check_leaks(records)
+    counts = Counter(r.split for r in records)
+    content = {
+        "format": "revelio.dataset/1",
+        "catalogs": sorted({r.catalog for r in records}),
+        "counts": {name: counts[name] for name in SPLITS if counts[name]},
+        "splits": {r.id: r.split for r in sorted(records, key=lambda r: r.id)},
+        "files": {p.name: file_digest(p) for p in paths},
+    }
+    temporary = out / f".{MANIFEST}"
+    with temporary.open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(out / MANIFEST)
+    return dict(counts)
+
+
+def check_leaks(records: Sequence[Record]) -> None:
+    """``DatasetError`` that names the first leak: of a run, a split's meaning, a held-out place or a writer."""
+    seen: set[str] = set()
+    trained: dict[str, set[str]] = defaultdict(set)
+    for record in records:
+        if record.id in seen:
+            raise DatasetError(f"incident {record.id} is there twice")
+        seen.add(record.id)
+        if record.split not in SPLITS:
+            raise DatasetError(f"incident {record.id}: split {record.split!r} is none of {', '.join(SPLITS)}")
+        if record.split == "train" and record.fault:
+            trained[record.fault.kind].add(record.fault.place)
+    for record in records:
+        _check_place(record, trained)
+        _check_writers(record)
+
+
+def _check_place(record: Record, trained: dict[str, set[str]]) -> None:
+    fault = record.fault
+    control = fault is None or fault.category == "control"
+    if record.split == "no_fault" and not control:
+        raise DatasetError(f"incident {record.id} is in no_fault but has a fault")
+    if fault is None or control:
+        return
+    if record.split == "new_location" and fault.place in trained[fault.kind]:
+        raise DatasetError(f"incident {record.id}: {fault.kind} at {fault.place} is held out, yet trained on")
+    if record.split == "new_fault" and fault.kind in trained:
+        raise DatasetError(f"incident {record.id}: {fault.kind} is held out, yet trained on")
+
+
+def _check_writers(record: Record) -> None:
+    for report in record.reports:
+        if (report.writer in TEST_WRITERS) == (record.split == "train"):
+            raise DatasetError(f"incident {record.id} ({record.split}) has a report by {report.writer}")

@@ -1,0 +1,136 @@
+"""Makes a fault and unmakes it: validate, journal, act, verify; undo whatever happened, verify that it recovered."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from fault_injection.apps import App
+from fault_injection.engine import Engine
+from fault_injection.journal import Journal, OpenFault
+from fault_injection.kinds import validate
+from fault_injection.reach import answers
+from fault_injection.spec import Effect, Fault, FaultKind, Value
+from fault_injection.steps import perform, revert
+from revelio.errors import FaultError, RevelioError
+
+RECOVERY_S = 25.0
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """A fault that is in force: since when (Unix seconds, taken before its first act) and what measurement showed it."""
+
+    id: str
+    fault: Fault
+    at: float
+    verified_by: str
+    parameters: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A fault that was undone; ``notes`` tell of steps that were moot, ``recovered_after`` how long its place took."""
+
+    fault: Fault
+    notes: tuple[str, ...]
+    recovered_after: float
+
+
+def inject(app: App, fault: Fault, engine: Engine) -> Injection:
+    """Put one fault in force and prove it. Faults that are still open are undone first.
+
+    Raises ``FaultError`` when it cannot be made or does not bite; whatever was done is undone by then.
+    """
+    kind = validate(app, fault)
+    undo(app, engine)
+    journal = Journal(app.state)
+    with journal.alone():
+        change = kind.change(app, fault, engine)
+        fault_id = uuid.uuid4().hex[:12]
+        journal.planned(fault_id, fault, change.undo)
+        at = time.time()
+        try:
+            for step in change.do:
+                perform(step, app, engine, journal, fault_id)
+            journal.note(fault_id, "injected")
+            effect = _verify(kind, app, fault, engine)
+            journal.note(fault_id, "verified", effect.figures)
+        except BaseException as error:
+            journal.note(fault_id, "failed", str(error))
+            _undo_all(app, engine, journal)
+            raise
+    return Injection(fault_id, fault, at, effect.figures, change.parameters)
+
+
+def undo(app: App, engine: Engine) -> tuple[Undone, ...]:
+    """Undo every fault that the journal shows as open, the latest first, and see that their places answer again.
+
+    Raises ``FaultError`` when one cannot be undone: the journal keeps it, so that undoing can be tried again.
+    """
+    journal = Journal(app.state)
+    with journal.alone():
+        return _undo_all(app, engine, journal)
+
+
+def open_faults(app: App) -> tuple[Fault, ...]:
+    """The faults now in force according to the journal."""
+    return tuple(f.fault for f in Journal(app.state).open_faults())
+
+
+@contextmanager
+def in_force(app: App, fault: Fault, engine: Engine) -> Iterator[Injection]:
+    """The fault for as long as the block lasts; it is undone however the block ends."""
+    injection = inject(app, fault, engine)
+    try:
+        yield injection
+    finally:
+        undo(app, engine)
+
+
+def _undo_all(app: App, engine: Engine, journal: Journal) -> tuple[Undone, ...]:
+    done: list[Undone] = []
+    failed: list[str] = []
+    for entry in journal.open_faults():
+        try:
+            done.append(_undo_one(entry, app, engine, journal))
+        except RevelioError as error:
+            journal.note(entry.id, "failed", str(error))
+            failed.append(f"{entry.fault.kind} at {entry.fault.place}: {error}")
+    if failed:
+        raise FaultError("undoing failed: " + "; ".join(failed))
+    return tuple(done)
+
+
+def _undo_one(entry: OpenFault, app: App, engine: Engine, journal: Journal) -> Undone:
+    journal.note(entry.id, "undoing")
+    notes = [note for step in entry.undo if (note := revert(step, app, engine, journal, entry.id))]
+    journal.note(entry.id, "undone", "; ".join(notes))
+    started = time.monotonic()
+    if entry.fault.place in app.places:
+        _until(lambda: _recovered(app, entry.fault.place, engine), RECOVERY_S, f"{entry.fault.place} did not recover")
+    took = time.monotonic() - started
+    journal.note(entry.id, "recovered", f"after {took:.1f} s")
+    return Undone(entry.fault, tuple(notes), took)
+
+
+def _verify(kind: FaultKind, app: App, fault: Fault, engine: Engine) -> Effect:
+    return _until(lambda: kind.measure(app, fault, engine), kind.settle_s, f"{kind.name} at {fault.place} does not bite")
+
+
+def _recovered(app: App, place: str, engine: Engine) -> Effect:
+    state = engine.state(place)
+    waited = answers(app, place, engine, seconds=1.0) if state == "running" else None
+    return Effect(waited is not None, f"state {state}, " + ("no answer" if waited is None else f"answered in {waited:.2f} s"))
+
+
+def _until(measure: Callable[[], Effect], seconds: float, failure: str) -> Effect:
+    deadline = time.monotonic() + seconds
+    while not (effect := measure()).bites:
+        if time.monotonic() > deadline:
+            raise FaultError(f"{failure}: {effect.figures}")
+        time.sleep(0.2)
+    return effect

@@ -1,0 +1,86 @@
+"""Which queries are right answers for a fault: ``labels.yaml``, expanded over the place where it was injected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+
+from revelio.errors import InvalidInputError
+from revelio.types import Query
+
+LABELS = Path(__file__).with_name("labels.yaml")
+ROLES = ("place", "callers", "callees", "place operations", "caller operations")
+Grade = Literal[1, 2, 3]
+
+
+class Accepted(BaseModel):
+    """One accepted template. ``blanks`` gives each blank a role with regard to the place, or ``=value``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    template: str
+    grade: Grade
+    blanks: dict[str, str] = {}
+    at: tuple[str, ...] = Field((), description="Only for faults at these places; anywhere when empty")
+
+
+class _Labels(RootModel[dict[str, list[Accepted]]]):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Somebody calls somebody: a service, or a store."""
+
+    caller: str
+    callee: str
+
+
+def load_labels(path: Path = LABELS) -> dict[str, tuple[Accepted, ...]]:
+    """Accepted templates by fault kind; ``InvalidInputError`` names what is wrong in the file."""
+    try:
+        parsed = _Labels.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    except (OSError, yaml.YAMLError) as error:
+        raise InvalidInputError(f"{path}: cannot be read: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidInputError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    for kind, entries in parsed.root.items():
+        for entry in entries:
+            for blank, role in entry.blanks.items():
+                if role not in ROLES and not role.startswith("="):
+                    raise InvalidInputError(f"{path}: {kind}.{entry.template}: {blank}: {role!r} is none of {', '.join(ROLES)}")
+    return {kind: tuple(entries) for kind, entries in parsed.root.items()}
+
+
+def accepted_queries(
+    entries: Iterable[Accepted], place: str, candidates: Iterable[Query], calls: Iterable[Call]
+) -> dict[Query, Grade]:
+    """Every candidate that is a right answer for a fault at ``place``, with the best grade that it has."""
+    entries, calls = tuple(entries), frozenset(calls)
+    found: dict[Query, Grade] = {}
+    for query in candidates:
+        for entry in entries:
+            if entry.template == query.template.id and (not entry.at or place in entry.at) and _fits(entry, query, place, calls):
+                found[query] = max(found.get(query, entry.grade), entry.grade)
+    return found
+
+
+def _fits(entry: Accepted, query: Query, place: str, calls: frozenset[Call]) -> bool:
+    bound = dict(query.bindings)
+    return all(name in bound and _plays(role, bound[name], place, calls) for name, role in entry.blanks.items())
+
+
+def _plays(role: str, value: str, place: str, calls: frozenset[Call]) -> bool:
+    owner = value.split(": ", 1)[0]
+    return {
+        "place": value == place,
+        "callers": Call(value, place) in calls,
+        "callees": Call(place, value) in calls,
+        "place operations": ": " in value and owner == place,
+        "caller operations": ": " in value and Call(owner, place) in calls,
+    }.get(role, value == role.removeprefix("="))

@@ -1,0 +1,47 @@
+"""Asks one container for an answer, as an operator would: does it speak, and how long does that take?"""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+
+import httpx
+
+from fault_injection.apps import App
+from fault_injection.engine import Engine
+from revelio.errors import FaultError
+
+_GREETINGS = {
+    "postgres": (5432, bytes.fromhex("0000000804d2162f")),
+    "redis": (6379, b"PING\r\n"),
+}
+"""Port and first words: PostgreSQL's request for TLS, Redis' PING; both are answered before any log-in."""
+
+
+def answers(app: App, place: str, engine: Engine, seconds: float) -> float | None:
+    """Seconds until ``place`` answered its first byte; None when it did not within ``seconds``."""
+    port, words = _GREETINGS.get(place, (app.service_port, b"GET /healthz HTTP/1.0\r\nHost: check\r\n\r\n"))
+    started = time.monotonic()
+    try:
+        with socket.create_connection((engine.address(place), port), timeout=seconds) as connection:
+            connection.settimeout(seconds)
+            connection.sendall(words)
+            return time.monotonic() - started if connection.recv(1) else None
+    except OSError:
+        return None
+
+
+def requests_served(app: App, service: str, engine: Engine, status: str = "") -> float:
+    """Requests that a service counted since its start, all or those whose status begins with ``status``.
+
+    Raises ``FaultError`` when its metrics page does not answer.
+    """
+    address = f"http://{engine.address(service)}:{app.service_port}/metrics"
+    try:
+        page = httpx.get(address, timeout=3.0, follow_redirects=True).raise_for_status().text
+    except httpx.HTTPError as error:
+        raise FaultError(f"{service} does not show its metrics: {error}") from error
+    found = re.findall(r"^http_server_request_duration_seconds_count\{([^}]*)\} (\S+)$", page, re.MULTILINE)
+    wanted = f'http_response_status_code="{status}'
+    return sum(float(value) for labels, value in found if wanted in labels)

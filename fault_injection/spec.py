@@ -1,0 +1,93 @@
+"""A fault as data: what it is, where and how strongly, and the steps that make and unmake it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from fault_injection.apps import App
+from fault_injection.engine import Engine
+from revelio.errors import FaultError
+
+Category = Literal["resource", "component", "network", "configuration", "code", "database", "load and queue", "clock", "control"]
+Value = str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of one kind at one place. ``variant`` picks among a kind's equivalent forms (the bug's text, say)."""
+
+    kind: str
+    place: str
+    strength: str
+    variant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One act on one container, as data, so that it can be written to the journal before it is done.
+
+    ``container`` is the id that the container had then: a step on a container that was since replaced is moot.
+    """
+
+    action: str
+    service: str
+    container: str
+    arguments: tuple[tuple[str, Value], ...] = ()
+
+    def argument(self, name: str) -> Value:
+        """One argument's value; ``FaultError`` when the step does not have it (a journal of another version)."""
+        for key, value in self.arguments:
+            if key == name:
+                return value
+        raise FaultError(f"step {self.action} at {self.service} lacks {name!r}; the journal is from another version")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What injecting will do and what undoing it will take, both known before the first act."""
+
+    do: tuple[Step, ...]
+    undo: tuple[Step, ...]
+    parameters: tuple[tuple[str, Value], ...] = ()
+
+
+class FaultKind(ABC):
+    """One kind of fault. A new kind is one subclass, listed in its category file's ``KINDS``."""
+
+    name: ClassVar[str]
+    category: ClassVar[Category]
+    explanation: ClassVar[str]
+    strengths: ClassVar[Mapping[str, Mapping[str, Value]]]
+    settle_s: ClassVar[float] = 8.0
+    """Longest wait for the measurement that shows that it took effect."""
+
+    @abstractmethod
+    def places(self, app: App) -> tuple[str, ...]:
+        """Where in that application it can be applied."""
+
+    @abstractmethod
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """The steps, given how things stand now. Raises ``FaultError`` when it cannot be done. Changes nothing."""
+
+    @abstractmethod
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Measure from outside, once and within about 3 s, whether it bites."""
+
+    def validate(self, app: App, fault: Fault) -> None:
+        """``FaultError`` that lists what is possible, when place or strength are not."""
+        if fault.place not in self.places(app):
+            possible = ", ".join(self.places(app)) or "none"
+            raise FaultError(f"{self.name} cannot be applied at {fault.place!r} of {app.name}; possible places: {possible}")
+        if fault.strength not in self.strengths:
+            raise FaultError(f"{self.name} has no strength {fault.strength!r}; possible: {', '.join(self.strengths)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a measurement showed: whether the fault bites, and the figures in words."""
+
+    bites: bool
+    figures: str

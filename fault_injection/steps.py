@@ -1,0 +1,98 @@
+"""How each kind of step is done. Every undoing step may be repeated, and is moot on a container that was replaced."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+from fault_injection.apps import App
+from fault_injection.background import wait_until_gone
+from fault_injection.engine import CpuLimit, Engine, StoredFile
+from fault_injection.journal import Journal
+from fault_injection.spec import Step
+from revelio.errors import FaultError
+
+
+def cpu_step(engine: Engine, service: str, limit: CpuLimit) -> Step:
+    """Put a CPU limit in force."""
+    figures = (("nano_cpus", limit.nano_cpus), ("quota_us", limit.quota_us), ("period_us", limit.period_us))
+    return Step("set_cpu_limit", service, engine.container_id(service), figures)
+
+
+def files_step(engine: Engine, service: str, files: Mapping[str, StoredFile]) -> Step:
+    """Put files in place and restart the service with them."""
+    packed = {path: [base64.b64encode(f.content).decode(), f.mode, f.uid, f.gid, f.mtime] for path, f in sorted(files.items())}
+    return Step("write_files", service, engine.container_id(service), (("files", json.dumps(packed)),))
+
+
+def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: str) -> None:
+    """Do one step. Raises ``FaultError`` when the engine refuses it or the container was replaced meanwhile."""
+    if step.action == "stop_background":
+        wait_until_gone(journal.folder)
+        return
+    if engine.container_id(step.service) != step.container:
+        raise FaultError(f"the container of {step.service} was replaced meanwhile; try again")
+    if step.action == "start_background":
+        _start_background(step, app, journal, fault_id)
+    else:
+        _action(step)(step, engine)
+
+
+def revert(step: Step, app: App, engine: Engine, journal: Journal, fault_id: str) -> str:
+    """Do one undoing step; the reason why it was moot, or an empty text."""
+    if step.action == "stop_background":
+        perform(step, app, engine, journal, fault_id)
+        return ""
+    try:
+        now = engine.container_id(step.service)
+    except FaultError:
+        return f"{step.service} is gone"
+    if now != step.container:
+        return f"{step.service} was replaced"
+    perform(step, app, engine, journal, fault_id)
+    return ""
+
+
+def _action(step: Step) -> Callable[[Step, Engine], None]:
+    actions: dict[str, Callable[[Step, Engine], None]] = {
+        "set_cpu_limit": _set_cpu_limit,
+        "pause": lambda s, e: e.pause(s.service),
+        "unpause": lambda s, e: e.unpause(s.service),
+        "restart": lambda s, e: e.restart(s.service),
+        "write_files": _write_files,
+    }
+    if step.action not in actions:
+        raise FaultError(f"unknown step {step.action!r} in the journal; it is from another version")
+    return actions[step.action]
+
+
+def _set_cpu_limit(step: Step, engine: Engine) -> None:
+    limit = CpuLimit(*(int(step.argument(name)) for name in ("nano_cpus", "quota_us", "period_us")))
+    engine.set_cpu_limit(step.service, limit)
+
+
+def _write_files(step: Step, engine: Engine) -> None:
+    packed = json.loads(str(step.argument("files")))
+    files = {path: StoredFile(base64.b64decode(text), *rest) for path, (text, *rest) in packed.items()}
+    if any(engine.read_file(step.service, path).content != file.content for path, file in files.items()):
+        engine.write_files(step.service, files)
+        engine.restart(step.service)
+    elif engine.state(step.service) != "running":
+        engine.restart(step.service)
+
+
+def _start_background(step: Step, app: App, journal: Journal, fault_id: str) -> None:
+    command = [sys.executable, "-m", "fault_injection.background", app.name, str(journal.folder), fault_id, step.service]
+    arguments = [f"{name}={value}" for name, value in step.arguments]
+    subprocess.Popen(
+        [*command, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=(journal.folder / "background.log").open("a"),
+        start_new_session=True,
+    )
+    time.sleep(0.1)

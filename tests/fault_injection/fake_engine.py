@@ -1,0 +1,78 @@
+"""A container engine in memory that can be told to fail or to die at a given act."""
+
+from __future__ import annotations
+
+import time
+
+from fault_injection.engine import CpuLimit, CpuUsage, StoredFile
+from revelio.errors import FaultError
+
+
+class Killed(BaseException):
+    """The process ends here and now: nothing after it is run by a real kill -9, so tests stop using that process' objects."""
+
+
+class FakeEngine:
+    """Keeps what was done to each service. ``die_after`` acts, ``Killed`` is raised."""
+
+    def __init__(self, *services: str) -> None:
+        self.states = dict.fromkeys(services, "running")
+        self.limits = dict.fromkeys(services, CpuLimit(nano_cpus=500_000_000))
+        self.files: dict[tuple[str, str], StoredFile] = {}
+        self.ids = {s: f"id-{s}" for s in services}
+        self.acts: list[str] = []
+        self.restarts = 0
+        self.die_after: int | None = None
+        self.refuse: str = ""
+        self.throttled_share = 0.9
+
+    def _act(self, name: str) -> None:
+        if self.refuse and name.startswith(self.refuse):
+            raise FaultError(f"engine refused {name}")
+        self.acts.append(name)
+        if self.die_after is not None and len(self.acts) > self.die_after:
+            raise Killed
+
+    def container_id(self, service: str) -> str:
+        if service not in self.ids:
+            raise FaultError(f"no container of {service!r}")
+        return self.ids[service]
+
+    def state(self, service: str) -> str:
+        return self.states[service]
+
+    def address(self, service: str) -> str:
+        return "127.0.0.1"
+
+    def cpu_limit(self, service: str) -> CpuLimit:
+        return self.limits[service]
+
+    def set_cpu_limit(self, service: str, limit: CpuLimit) -> None:
+        self.limits[service] = limit
+        self._act(f"limit {service}")
+
+    def cpu_usage(self, service: str) -> CpuUsage:
+        periods = int(time.monotonic() * 1000)
+        return CpuUsage(time.monotonic(), time.monotonic() * 0.2, periods, int(periods * self.throttled_share))
+
+    def pause(self, service: str) -> None:
+        self.states[service] = "paused"
+        self._act(f"pause {service}")
+
+    def unpause(self, service: str) -> None:
+        self.states[service] = "running"
+        self._act(f"unpause {service}")
+
+    def read_file(self, service: str, path: str) -> StoredFile:
+        if (service, path) not in self.files:
+            raise FaultError(f"{service} has no file {path}")
+        return self.files[service, path]
+
+    def write_files(self, service: str, files: dict[str, StoredFile]) -> None:
+        self.files.update({(service, path): file for path, file in files.items()})
+        self._act(f"write {service}")
+
+    def restart(self, service: str) -> None:
+        self.states[service] = "running"
+        self.restarts += 1
+        self._act(f"restart {service}")
