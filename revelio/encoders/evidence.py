@@ -107,7 +107,7 @@ def ranks(values: Floats) -> Floats:
         return np.zeros_like(values, dtype=np.float32)
     order = np.sort(values, axis=0)
     below = np.stack([np.searchsorted(order[:, j], values[:, j], side="left") for j in range(values.shape[1])], axis=1)
-    return (below / (n - 1)).astype(np.float32)
+    return np.asarray(below / (n - 1), dtype=np.float32)
 
 
 def _raise(view: Glance, name: str, family: str, distance: float) -> None:

@@ -82,7 +82,8 @@ class HashingEncoder:
                     value = int.from_bytes(digest, "big")
                     row[value % self.dimension] += 1.0 if value >> 63 else -1.0
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.divide(rows, norms, out=rows, where=norms > 0)
+        np.divide(rows, norms, out=rows, where=norms > 0)
+        return rows
 
 
 class CachingEncoder:

@@ -90,4 +90,4 @@ def pooled_max(values: Tensor, mask: Tensor, dim: int) -> Tensor:
 
 def pooled_mean(values: Tensor, mask: Tensor, dim: int) -> Tensor:
     """Mean over the places where ``mask`` is 1; 0 where there is none."""
-    return (values * mask).sum(dim) / mask.expand_as(values).sum(dim).clamp(min=1.0)
+    return (values * mask).sum(dim) / mask.sum(dim).clamp(min=1.0)

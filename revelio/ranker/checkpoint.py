@@ -1,0 +1,62 @@
+"""Training state on disk: safetensors, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from revelio.errors import ArtifactError
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come: epochs done and the loss of each."""
+
+    epoch: int
+    losses: tuple[float, ...]
+
+
+def save(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, key: str) -> None:
+    """``key`` identifies data and arguments; a checkpoint made with others is not resumed."""
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items() if isinstance(value, Tensor)}
+    part = path.with_suffix(".part")
+    save_file(
+        {name: value.detach().cpu().contiguous() for name, value in tensors.items()},
+        part,
+        {"key": key, "epoch": str(progress.epoch), "losses": json.dumps(progress.losses)},
+    )
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, key: str) -> Progress | None:
+    """Load the state into model and optimizer; None when there is no checkpoint made with this ``key``."""
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="pt") as file:
+            meta = file.metadata() or {}
+            if meta.get("key") != key:
+                return None
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a mapping
+    except SafetensorError as error:
+        raise ArtifactError(f"{path}: damaged checkpoint: {error}; delete it to begin again") from error
+    model.load_state_dict({n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
+    state = optimizer.state_dict()
+    state["state"] = {}
+    for name, tensor in tensors.items():
+        if name.startswith("optimizer."):
+            _, index, field = name.split(".", 2)
+            state["state"].setdefault(int(index), {})[field] = tensor
+    optimizer.load_state_dict(state)
+    return Progress(int(meta["epoch"]), tuple(json.loads(meta["losses"])))

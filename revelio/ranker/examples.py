@@ -1,0 +1,39 @@
+"""Labelled incidents to training examples. The grades come from proven labels only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from revelio.candidates import candidates
+from revelio.catalog import Catalog
+from revelio.encoders.query import QueryEncoder
+from revelio.encoders.report import TextEncoder
+from revelio.incidents.dataset import LabelledIncident
+from revelio.ranker.batch import Example
+
+
+def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder, encoder: QueryEncoder) -> list[Example]:
+    """One example an incident, with an encoding for each of its reports (an empty report when it has none).
+
+    Incidents without candidates are left out, and so are faulty ones none of whose accepted queries is a candidate.
+    """
+    found = []
+    for labelled in incidents:
+        record = labelled.record
+        queries = record.candidates or candidates(catalog, record.evidence.entities)
+        if not queries:
+            continue
+        reports = [r.text for r in record.reports] or [""]
+        vectors = text.encode(reports)
+        encodings = tuple(encoder.encode(record.incident(r), queries, v) for r, v in zip(reports, vectors, strict=True))
+        accepted = labelled.grades
+        grades = np.zeros(encodings[0].mask.shape, dtype=np.float32)
+        for query, row, column in zip(queries, encodings[0].row, encodings[0].column, strict=True):
+            grades[row, column] = accepted.get((query.template.id, query.bindings), 0)
+        faulty = bool(record.labels) or (record.fault is not None and record.fault.category != "control")
+        if faulty and not grades.any():
+            continue
+        found.append(Example(record.id, encodings, grades, faulty))
+    return found

@@ -1,0 +1,140 @@
+"""Everything that a page, the API, the command line or a bot needs: ask, get ranked queries, run them."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from revelio.catalog import Catalog, bundled_catalog, load_catalog
+from revelio.errors import InvalidInputError, NotFoundError, SourceError
+from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
+from revelio.recommender import Recommender, load_recommender
+from revelio.settings import Settings
+from revelio.systems import AnySystem, RecordedSystem, System, open_system
+from revelio.types import Incident, Query, RankedQuery, Recommendation, Result
+
+MAX_K = 50
+
+
+class Workbench:
+    """Joins the model, the live systems and the recorded incidents. Safe to share between threads."""
+
+    def __init__(self, settings: Settings, *, recommender: Recommender | None = None) -> None:
+        """Nothing is loaded or connected until it is needed."""
+        self.settings = settings
+        self.incidents = RecordedIncidents(settings.incidents)
+        self._recommender = recommender
+        self._catalog: Catalog | None = None
+        self._open: dict[str, System] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog of the settings; ``CatalogError`` when a file of it is wrong."""
+        with self._lock:
+            if self._catalog is None:
+                self._catalog = load_catalog(*self.settings.catalog) if self.settings.catalog else bundled_catalog()
+            return self._catalog
+
+    @property
+    def recommender(self) -> Recommender:
+        """The loaded model; ``ArtifactError`` each time that it cannot be loaded."""
+        with self._lock:
+            if self._recommender is None:
+                self._recommender = load_recommender(self.settings.model, self.catalog)
+            return self._recommender
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the live systems."""
+        return tuple(sorted(self.settings.systems))
+
+    def recorded(self) -> tuple[RecordedIncident, ...]:
+        """The recorded incidents on offer."""
+        return self.incidents.list()
+
+    def system(self, name: str) -> System:
+        """A live system; ``NotFoundError`` names those there are."""
+        if name not in self.settings.systems:
+            there = ", ".join(self.systems) or "none; add one under [systems] in revelio.toml"
+            raise NotFoundError(f"no system {name!r}; there are: {there}")
+        with self._lock:
+            if name not in self._open:
+                self._open[name] = open_system(name, self.settings.systems[name], self.catalog, self.settings.timeout_s)
+            return self._open[name]
+
+    def recommend(
+        self,
+        report: str,
+        *,
+        system: str | None = None,
+        incident: str | None = None,
+        k: int = 5,
+        run: bool = False,
+        opened_at: float | None = None,
+    ) -> Recommendation:
+        """Look (or recall), rank, and fill in native text and links; with ``run`` also the results of the ``k`` queries.
+
+        Raises ``InvalidInputError`` for an unusable report, ``NotFoundError`` for an unknown system or incident. A source
+        that does not answer is named in ``degraded``; it is no error.
+        """
+        report = self._usable(report, k)
+        if (system is None) == (incident is None):
+            raise InvalidInputError("name either a live system or a recorded incident")
+        recommender = self.recommender
+        if incident is not None:
+            asked = self.incidents.get(incident).incident(report)
+        else:
+            moment = opened_at if opened_at is not None else time.time()
+            evidence = self.system(system or "").snapshot(moment)
+            asked = Incident(f"live-{uuid.uuid4().hex[:12]}", system or "", report, moment, evidence)
+        answer = recommender.recommend(asked, k)
+        place = self._where(asked)
+        ranked = tuple(
+            replace(q, text=place.render(q.query, asked.evidence), link=place.link(q.query, asked.evidence))
+            for q in answer.queries
+        )
+        if run:
+            with ThreadPoolExecutor(max_workers=4) as pool:
+                ranked = tuple(pool.map(lambda q: self._with_result(place, asked, q), ranked))
+        return replace(answer, queries=ranked)
+
+    def run(self, recommendation: Recommendation, query_id: str) -> Result:
+        """Run one of its queries; ``SourceError`` when the backend fails, ``NotFoundError`` when the query is not in it."""
+        for ranked in recommendation.queries:
+            if ranked.query.id == query_id:
+                return self.run_query(recommendation.incident, ranked.query)
+        there = ", ".join(q.query.id for q in recommendation.queries)
+        raise NotFoundError(f"no query {query_id!r} in this recommendation; there are: {there}")
+
+    def run_query(self, incident: Incident, query: Query) -> Result:
+        """Run any query in an incident's window, live or from its recording."""
+        return self._where(incident).run(query, incident.evidence)
+
+    def _where(self, incident: Incident) -> AnySystem:
+        if incident.id in self.incidents.ids():
+            return RecordedSystem(self.incidents.get(incident.id), self.catalog, self.settings.systems.get(incident.system))
+        return self.system(incident.system)
+
+    def _usable(self, report: str, k: int) -> str:
+        text = report.strip()
+        if not text:
+            raise InvalidInputError("the report is empty; say in a sentence what a user noticed")
+        if len(text) > self.settings.max_report_chars:
+            raise InvalidInputError(
+                f"the report has {len(text):,} characters, at most {self.settings.max_report_chars:,} are read; shorten it"
+            )
+        if "\x00" in text:
+            raise InvalidInputError("the report holds NUL bytes, so it is not text; paste it as plain text")
+        if not 1 <= k <= MAX_K:
+            raise InvalidInputError(f"k is {k}; ask for 1 to {MAX_K} queries")
+        return text
+
+    def _with_result(self, place: AnySystem, incident: Incident, ranked: RankedQuery) -> RankedQuery:
+        try:
+            return replace(ranked, result=place.run(ranked.query, incident.evidence))
+        except (SourceError, NotFoundError) as error:
+            return replace(ranked, result=Result(summary=f"not run: {error}", signal=0.0, reason=str(error)))
