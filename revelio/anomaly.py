@@ -11,6 +11,11 @@ from revelio.types import Direction, Window
 PRESENT = 0.5
 """A signal at or above this counts as present."""
 
+_CALM, _CERTAIN = 1.0, 7.0
+
+PRESENT_DISTANCE = _CALM + PRESENT * (_CERTAIN - _CALM)
+"""The distance, in spreads, whose signal is ``PRESENT``."""
+
 
 def deviation(before: Sequence[float], now: Sequence[float], direction: Direction, noise: float = 0.0) -> float:
     """Robust distance of ``now`` from ``before``, in spreads of ``before``; positive means worse.
@@ -40,7 +45,7 @@ def count_deviation(before: float, before_seconds: float, now: float, now_second
 
 def signal(distance: float) -> float:
     """A distance as a signal in [0, 1]: 0 up to 1 spread, 0.5 at 4, 1 from 7 on."""
-    return float(np.clip((distance - 1.0) / 6.0, 0.0, 1.0))
+    return float(np.clip((distance - _CALM) / (_CERTAIN - _CALM), 0.0, 1.0))
 
 
 def split(times: Sequence[float], values: Sequence[float], baseline: Window, window: Window) -> tuple[list[float], list[float]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import PRESENT, signal
+from revelio.anomaly import PRESENT_DISTANCE
 from revelio.encoders.evidence import FAMILIES, Glance, component, components_matrix, glance, squash
 from revelio.encoders.report import Floats, TextEncoder
 from revelio.types import Incident, Query, QueryTemplate
@@ -98,28 +98,36 @@ class QueryEncoder:
         self, view: Glance, queries: tuple[Query, ...], words: str, report: Floats, similarity: Floats, row: Ints
     ) -> Floats:
         """``[N, F]``: the features of every candidate in the order given."""
-        flat = np.zeros((len(queries), len(FEATURES)), dtype=np.float32)
-        names, matrix = components_matrix(view)
-        lines = dict(zip(names, matrix, strict=True))
-        worst = np.full(len(queries), np.nan)
         bound = [_bound(q) for q in queries]
-        vectors = dict(zip(labels := sorted({n for b in bound for n in b}), self.text.encode(labels) @ report, strict=True))
-        told = _tokens(words)
+        places = {at: i for i, at in enumerate(dict.fromkeys(bound))}
+        flat = self._places(view, tuple(places), words, report)[[places[at] for at in bound]]
+        flat[:, _COLUMN["template_similarity"]] = similarity[row]
+        flat[:, _COLUMN["blanks"]] = [len(q.bindings) for q in queries]
+        worst, mean = np.full(len(queries), np.nan), np.zeros(len(queries), dtype=np.float32)
         for i, (query, at) in enumerate(zip(queries, bound, strict=True)):
             readings = _readings(view, query, at)
             if readings:
-                worst[i] = max(readings)
-                flat[i, _COLUMN["mean"]] = squash(np.array([np.mean(readings)], dtype=np.float32))[0]
-            _place(flat[i], view, lines, at)
-            if at:
-                flat[i, _COLUMN["name_similarity"]] = max(vectors[n] for n in at)
-                flat[i, _COLUMN["mentioned"]] = max(_mentioned(n, told) for n in at)
-            flat[i, _COLUMN["template_similarity"]] = similarity[row[i]]
-            flat[i, _COLUMN["blanks"]] = len(query.bindings)
-            flat[i, _COLUMN["bound"]] = float(bool(at))
+                worst[i], mean[i] = max(readings), sum(readings) / len(readings)
+        flat[:, _COLUMN["mean"]] = squash(mean)
         for members in _groups(row):
             _against_peers(flat, members, worst[members])
         return flat
+
+    def _places(self, view: Glance, places: tuple[tuple[str, ...], ...], words: str, report: Floats) -> Floats:
+        """``[len(places), F]``: what all candidates that are bound to the same names share."""
+        lines = dict(zip(*components_matrix(view), strict=True))
+        names = sorted({n for at in places for n in at})
+        vectors = dict(zip(names, self.text.encode(names) @ report, strict=True))
+        told = _tokens(words)
+        said = {n: _mentioned(n, told) for n in names}
+        found = np.zeros((len(places), len(FEATURES)), dtype=np.float32)
+        for line, at in zip(found, places, strict=True):
+            if at:
+                _place(line, view, lines, at)
+                line[_COLUMN["name_similarity"]] = max(vectors[n] for n in at)
+                line[_COLUMN["mentioned"]] = max(said[n] for n in at)
+                line[_COLUMN["bound"]] = 1.0
+        return found
 
 
 def template_words(template: QueryTemplate) -> str:
@@ -164,8 +172,6 @@ def _readings(view: Glance, query: Query, at: tuple[str, ...]) -> list[float]:
 
 
 def _place(line: Floats, view: Glance, lines: dict[str, Floats], at: tuple[str, ...]) -> None:
-    if not at:
-        return
     start, width = _COLUMN[COMPONENT[0]], len(COMPONENT)
     here = component(at[0])
     if here in lines:
@@ -199,7 +205,7 @@ def _against_peers(flat: Floats, members: Ints, worst: NDArray[np.float64]) -> N
         runner_up = float(np.partition(values, -2)[-2])
         flat[at, _COLUMN["gap"]] = np.where(values == top, values - runner_up, values - top)
     flat[at, _COLUMN["best"]] = (values == top) & (worst[seen] > 1.0)
-    out = np.array([signal(w) >= PRESENT for w in worst[seen]])
+    out = worst[seen] >= PRESENT_DISTANCE
     flat[at, _COLUMN["peers_out"]] = (out.sum() - out) / max(1, len(out) - 1)
 
 

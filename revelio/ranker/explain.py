@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from revelio.anomaly import PRESENT, signal
+from revelio.anomaly import PRESENT_DISTANCE
+from revelio.encoders.evidence import squash
 from revelio.encoders.query import EncodedIncident
 from revelio.ranker.scoring import Ranking
 from revelio.types import Factor
@@ -18,6 +19,7 @@ _FAMILY_WORDS = {
     "logs": "{place} logs more problems than before",
     "changes": "the state of {place} changed",
 }
+_PRESENT = float(squash(np.array([PRESENT_DISTANCE], dtype=np.float32))[0])
 _SAYS_NOTHING = 0.25
 """Squashed distance (about 1 spread) under which a figure is not worth a word."""
 
@@ -38,7 +40,7 @@ def _tool_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     tool = int(encoded.tool_of[encoded.row[index]])
     own = encoded.tool_of == tool
     present = encoded.table("present")[own].any(axis=1)
-    lit = int((encoded.table("worst")[own].max(axis=1) >= _squashed_present()).sum())
+    lit = int((encoded.table("worst")[own].max(axis=1) >= _PRESENT).sum())
     name = encoded.tools[tool]
     if not present.any():
         return (f"the snapshot holds nothing that {name} would show; the report alone speaks for it",)
@@ -77,7 +79,7 @@ def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
         weighed.append((0.4, f"the report sounds most like {place}"))
     for family, words in _FAMILY_WORDS.items():
         value = float(encoded.table(family)[row, column])
-        if value >= _squashed_present():
+        if value >= _PRESENT:
             standing = float(encoded.table(f"{family}_rank")[row, column])
             first = ", more than anywhere else" if standing >= 1.0 else ""
             weighed.append((value * (0.5 + standing), words.format(place=place) + first))
@@ -88,12 +90,6 @@ def _in_template_order(encoded: EncodedIncident, index: int) -> list[tuple[str, 
     query = encoded.queries[index]
     bound = dict(query.bindings)
     return [(b.name, bound[b.name]) for b in query.template.blanks if b.name in bound]
-
-
-def _squashed_present() -> float:
-    """The squashed distance at which a signal counts as present: the inverse of ``signal`` at its threshold."""
-    distance = next(d for d in np.arange(0.0, 50.0, 0.5) if signal(float(d)) >= PRESENT)
-    return float(np.log1p(distance) / 3.0)
 
 
 def _spreads(squashed: float) -> str:

@@ -46,9 +46,11 @@ class Ranking:
         return np.asarray(self.log_tool + self.log_template + self.log_value)
 
     def order(self) -> Ints:
-        """Indices of the candidates, most probable first; ties by query id, so that two runs agree."""
-        ids = np.array([q.id for q in self.queries])
-        return np.lexsort((ids, -self.log_probability)).astype(np.int64)
+        """Indices of the candidates, most probable first; ties by template and bindings, so that two runs agree."""
+        keys = zip(
+            -self.log_probability, ((q.template.id, q.bindings) for q in self.queries), range(len(self.queries)), strict=True
+        )
+        return np.array([i for _, _, i in sorted(keys)], dtype=np.int64)
 
 
 def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration) -> Ranking:
