@@ -1,0 +1,23 @@
+"""Chance: every query is as probable as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from revelio.evaluation.method import Example, Scores, from_weights
+from revelio.types import Incident, Query
+
+
+class Shuffled:
+    """Equal scores; how ties are broken does the shuffling."""
+
+    name = "random"
+
+    def fit(self, examples: Sequence[Example]) -> None:
+        """Nothing to learn."""
+
+    def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
+        """The same for all."""
+        return from_weights(np.ones(len(queries)), 0.5)

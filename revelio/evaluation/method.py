@@ -1,0 +1,65 @@
+"""What a method is: anything that scores the queries that could be asked about an incident."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revelio.types import Incident, Query
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """``log_probabilities [N]`` of the queries in the order given; ``abstain`` grows with the belief that there is no fault."""
+
+    log_probabilities: Floats
+    abstain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A labelled case: an incident with one of its reports, its candidates, and their grades ``[N]`` (0: not accepted)."""
+
+    incident: Incident
+    queries: tuple[Query, ...]
+    grades: NDArray[np.int64]
+
+    @property
+    def best(self) -> tuple[Query, ...]:
+        """The candidates that show the cause itself."""
+        return tuple(q for q, g in zip(self.queries, self.grades, strict=True) if g == 3)
+
+
+class Method(Protocol):
+    """Scores candidates. Raising on an incident counts as a miss there."""
+
+    name: str
+
+    def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
+        """Scores of all queries, none left out."""
+
+
+class Baseline(Method, Protocol):
+    """A method that learns from the training split."""
+
+    def fit(self, examples: Sequence[Example]) -> None:
+        """Learn; called once, before scoring."""
+
+
+def from_weights(weights: Floats, abstain: float) -> Scores:
+    """Non-negative weights, normalised; all equal when every weight is 0."""
+    total = weights.sum()
+    share = weights / total if total > 0 else np.full(len(weights), 1.0 / max(1, len(weights)))
+    with np.errstate(divide="ignore"):
+        return Scores(np.log(share), abstain)
+
+
+def from_logits(logits: Floats, abstain: float) -> Scores:
+    """Any real scores, through a softmax."""
+    return Scores(np.asarray(logits - np.logaddexp.reduce(logits) if len(logits) else logits), abstain)

@@ -1,0 +1,82 @@
+"""What an evaluation found, in the shape of ``revelio eval --json``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from revelio.evaluation.metrics import Bin
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultFigures:
+    """One method on one split of incidents that have a fault. Each incident counts once, as the mean over its reports.
+
+    ``left_out`` incidents had no proven query that shows the cause, so there was nothing to find.
+    """
+
+    incidents: int
+    examples: int
+    left_out: int
+    failed: int
+    top1: float
+    top3: float
+    top5: float
+    mrr: float
+    average_rank: float
+    accepted_top1: float
+    accepted_top3: float
+    template_top1: float
+    place_top1: float
+    ece: float
+    abstained: float
+    ci95: dict[str, Interval]
+    reliability: tuple[Bin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ControlFigures:
+    """One method on runs with no fault: does it say so? ``auroc`` is of its abstain score against the splits with faults."""
+
+    incidents: int
+    examples: int
+    failed: int
+    auroc: float | None
+    abstained: float
+    ci95: dict[str, Interval]
+
+
+Figures = FaultFigures | ControlFigures
+BySplit = dict[str, Figures]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A method that raised on an incident."""
+
+    method: str
+    incident: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Every method on every split."""
+
+    model: str
+    dataset: str
+    splits: BySplit
+    baselines: dict[str, BySplit] = field(default_factory=dict)
+    ablations: dict[str, BySplit] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def failed(self) -> int:
+        """How often any method raised."""
+        return len(self.failures)
+
+    def json(self) -> dict[str, Any]:
+        """As plain values, ready for ``json.dumps``."""
+        return asdict(self) | {"failed": self.failed}

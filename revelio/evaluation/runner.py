@@ -1,0 +1,170 @@
+"""Scores every incident of a dataset with every method."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from revelio.candidates import candidates
+from revelio.catalog import Catalog
+from revelio.errors import DatasetError
+from revelio.evaluation import metrics
+from revelio.evaluation.method import Baseline, Example, Floats, Method
+from revelio.evaluation.metrics import Outcome
+from revelio.evaluation.results import BySplit, ControlFigures, Evaluation, Failure, FaultFigures, Figures
+from revelio.incidents.dataset import SPLITS, TEST_WRITERS, Dataset, LabelledIncident
+
+TRAINING = "train"
+CONTROLS = "no_fault"
+TEST_SPLITS = tuple(s for s in SPLITS if s != TRAINING)
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One incident with its examples: one for each report that its split may use."""
+
+    id: str
+    split: str
+    examples: tuple[Example, ...]
+
+    @property
+    def findable(self) -> bool:
+        """Whether there is a proven query that shows the cause."""
+        return bool(self.examples and (self.examples[0].grades == 3).any())
+
+
+def case(labelled: LabelledIncident, catalog: Catalog) -> Case:
+    """An incident's examples. Test splits are told by test writers only and training by the others, where both wrote."""
+    record = labelled.record
+    queries = record.candidates or candidates(catalog, record.evidence.entities)
+    known = labelled.grades
+    grades = np.array([known.get((q.template.id, q.bindings), 0) for q in queries], dtype=np.int64)
+    testing = labelled.split != TRAINING
+    fitting = [r.text for r in record.reports if (r.writer in TEST_WRITERS) == testing]
+    texts = fitting or [r.text for r in record.reports] or [""]
+    examples = tuple(Example(record.incident(text), queries, grades) for text in texts)
+    return Case(record.id, labelled.split, examples)
+
+
+def evaluate(
+    dataset: Dataset,
+    catalog: Catalog,
+    method: Method,
+    *,
+    splits: Sequence[str] = (),
+    baselines: Sequence[Baseline] = (),
+    ablations: Sequence[Method] = (),
+    progress: Progress = lambda what, done, total: None,
+) -> Evaluation:
+    """Fit the baselines on the training split, then score the wanted splits (all test splits when none is named).
+
+    Raises ``DatasetError`` when the dataset holds no incident of those splits.
+    """
+    wanted = tuple(splits) or TEST_SPLITS
+    cases = [case(x, catalog) for x in dataset.read(*wanted)]
+    if not cases:
+        raise DatasetError(f"{dataset.folder}: no incident in {', '.join(wanted)}; see `revelio campaign status`")
+    if baselines:
+        learn = [e for x in dataset.read(TRAINING) for e in case(x, catalog).examples]
+        for index, baseline in enumerate(baselines):
+            progress("fit baselines", index, len(baselines))
+            baseline.fit(learn)
+    failures: list[Failure] = []
+
+    def run(one: Method) -> BySplit:
+        return _figures(cases, wanted, _score(one, cases, failures, progress))
+
+    return Evaluation(
+        model=method.name,
+        dataset=f"{dataset.folder.name}@{dataset.digest}",
+        splits=run(method),
+        baselines={b.name: run(b) for b in baselines},
+        ablations={a.name: run(a) for a in ablations},
+        failures=tuple(failures),
+    )
+
+
+def _score(method: Method, cases: Sequence[Case], failures: list[Failure], progress: Progress) -> dict[str, list[Outcome]]:
+    """Outcomes by incident. Whatever a method raises is its own failure, never the run's."""
+    found: dict[str, list[Outcome]] = defaultdict(list)
+    for done, one in enumerate(cases):
+        progress(f"score {method.name}", done, len(cases))
+        for example in one.examples:
+            try:
+                found[one.id].append(metrics.outcome(example, method.score(example.incident, example.queries)))
+            except Exception as error:  # a method under test may raise anything; it is counted and shown
+                failures.append(Failure(method.name, one.id, f"{type(error).__name__}: {error}"))
+                found[one.id].append(metrics.miss(example))
+    progress(f"score {method.name}", len(cases), len(cases))
+    return found
+
+
+def _figures(cases: Sequence[Case], wanted: Iterable[str], outcomes: dict[str, list[Outcome]]) -> BySplit:
+    calm = [outcomes[c.id] for c in cases if c.split != CONTROLS]
+    found: dict[str, Figures] = {}
+    for split in wanted:
+        inside = [c for c in cases if c.split == split]
+        if not inside:
+            continue
+        if split == CONTROLS:
+            found[split] = _control_figures([outcomes[c.id] for c in inside], calm)
+        else:
+            findable = [outcomes[c.id] for c in inside if c.findable]
+            if findable:
+                found[split] = _fault_figures(findable, left_out=len(inside) - len(findable))
+    return found
+
+
+def _fault_figures(by_incident: Sequence[Sequence[Outcome]], left_out: int) -> FaultFigures:
+    flat = [o for outcomes in by_incident for o in outcomes]
+    means = {
+        "top1": _means(by_incident, lambda x: metrics.hits(x, 1)),
+        "top3": _means(by_incident, lambda x: metrics.hits(x, 3)),
+        "top5": _means(by_incident, lambda x: metrics.hits(x, 5)),
+        "mrr": _means(by_incident, metrics.reciprocal_ranks),
+        "average_rank": _means(by_incident, lambda x: np.array([float(o.rank) for o in x])),
+        "accepted_top1": _means(by_incident, lambda x: metrics.accepted_hits(x, 1)),
+        "accepted_top3": _means(by_incident, lambda x: metrics.accepted_hits(x, 3)),
+        "template_top1": _means(by_incident, lambda x: np.array([float(o.template_right) for o in x])),
+        "place_top1": _means(by_incident, lambda x: np.array([float(o.place_right) for o in x])),
+        "abstained": _means(by_incident, _abstained),
+    }
+    bins = metrics.reliability(np.array([o.confidence for o in flat]), metrics.hits(flat, 1))
+    return FaultFigures(
+        incidents=len(by_incident),
+        examples=len(flat),
+        left_out=left_out,
+        failed=sum(o.failed for o in flat),
+        ece=metrics.expected_calibration_error(bins),
+        ci95={name: metrics.mean_interval(values) for name, values in means.items()},
+        reliability=bins,
+        **{name: float(values.mean()) for name, values in means.items()},
+    )
+
+
+def _control_figures(controls: Sequence[Sequence[Outcome]], faults: Sequence[Sequence[Outcome]]) -> ControlFigures:
+    positive, negative = (_means(x, lambda o: np.array([v.abstain for v in o])) for x in (controls, faults))
+    abstained = _means(controls, _abstained)
+    intervals = {"abstained": metrics.mean_interval(abstained)}
+    if len(negative):
+        intervals["auroc"] = metrics.auroc_interval(positive, negative)
+    return ControlFigures(
+        incidents=len(controls),
+        examples=sum(len(x) for x in controls),
+        failed=sum(o.failed for x in controls for o in x),
+        auroc=metrics.auroc(positive, negative) if len(negative) else None,
+        abstained=float(abstained.mean()),
+        ci95=intervals,
+    )
+
+
+def _means(by_incident: Sequence[Sequence[Outcome]], figure: Callable[[Sequence[Outcome]], Floats]) -> Floats:
+    return np.array([float(figure(outcomes).mean()) for outcomes in by_incident])
+
+
+def _abstained(outcomes: Sequence[Outcome]) -> Floats:
+    return np.array([float(o.abstain >= 0.5) for o in outcomes])
