@@ -77,6 +77,11 @@ class Evaluation:
         """How often any method raised."""
         return len(self.failures)
 
+    @property
+    def by_method(self) -> dict[str, BySplit]:
+        """Model, baselines and ablations, in the order in which they are shown."""
+        return {self.model: self.splits} | self.baselines | self.ablations
+
     def json(self) -> dict[str, Any]:
         """As plain values, ready for ``json.dumps``."""
         return asdict(self) | {"failed": self.failed}

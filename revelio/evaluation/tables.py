@@ -1,0 +1,68 @@
+"""An evaluation as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from revelio.evaluation.results import ControlFigures, Evaluation, FaultFigures
+
+_SHARES = (
+    ("top-1", "top1"),
+    ("top-3", "top3"),
+    ("top-5", "top5"),
+    ("accepted 1", "accepted_top1"),
+    ("accepted 3", "accepted_top3"),
+    ("template", "template_top1"),
+    ("place", "place_top1"),
+)
+
+
+def tables(evaluation: Evaluation) -> Iterator[Table]:
+    """One table for each split with faults, one for the runs without; methods are rows."""
+    methods = evaluation.by_method
+    for split in evaluation.splits:
+        figures = {name: by_split[split] for name, by_split in methods.items() if split in by_split}
+        faults = {name: f for name, f in figures.items() if isinstance(f, FaultFigures)}
+        controls = {name: f for name, f in figures.items() if isinstance(f, ControlFigures)}
+        if faults:
+            yield _fault_table(split, faults)
+        if controls:
+            yield _control_table(split, controls)
+
+
+def _fault_table(split: str, methods: dict[str, FaultFigures]) -> Table:
+    first = next(iter(methods.values()))
+    left_out = f", {first.left_out} left out for want of a proven query that shows the cause" if first.left_out else ""
+    grid = _grid(f"{split}: {first.incidents} incidents, {first.examples} reports{left_out}")
+    for heading in ("method", *(h for h, _ in _SHARES), "MRR", "mean rank", "ECE", "failed"):
+        grid.add_column(heading, justify="left" if heading == "method" else "right")
+    for name, figures in methods.items():
+        shares = []
+        for _, key in _SHARES:
+            share = f"{getattr(figures, key):.3f}"
+            if key in ("top1", "top3"):
+                low, high = figures.ci95[key]
+                share += f" [{low:.2f}, {high:.2f}]"
+            shares.append(share)
+        rest = (f"{figures.mrr:.3f}", f"{figures.average_rank:.1f}", f"{figures.ece:.3f}", str(figures.failed))
+        grid.add_row(Text(name), *(Text(x) for x in (*shares, *rest)))
+    return grid
+
+
+def _control_table(split: str, methods: dict[str, ControlFigures]) -> Table:
+    first = next(iter(methods.values()))
+    grid = _grid(f"{split}: {first.incidents} incidents without a fault, {first.examples} reports")
+    for heading in ("method", "AUROC of abstaining", "abstained", "failed"):
+        grid.add_column(heading, justify="left" if heading == "method" else "right")
+    for name, figures in methods.items():
+        low, high = figures.ci95.get("auroc", (float("nan"), float("nan")))
+        score = "–" if figures.auroc is None else f"{figures.auroc:.3f} [{low:.2f}, {high:.2f}]"
+        grid.add_row(Text(name), Text(score), Text(f"{figures.abstained:.3f}"), Text(str(figures.failed)))
+    return grid
+
+
+def _grid(title: str) -> Table:
+    return Table(title=Text(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
