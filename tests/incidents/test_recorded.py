@@ -1,0 +1,35 @@
+"""The list of recorded incidents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from revelio.errors import DatasetError, NotFoundError
+from revelio.incidents.exchange import write_records
+from revelio.incidents.recorded import RecordedIncidents
+from tests.incidents.made import record
+
+
+def test_incidents_are_listed_with_their_report_and_read_by_id(tmp_path: Path) -> None:
+    write_records(tmp_path / "a1.jsonl.xz", [record("a1")])
+    incidents = RecordedIncidents(tmp_path)
+    assert [(i.id, i.system, i.report) for i in incidents.list()] == [("a1", "shop", "my basket hangs")]
+    assert incidents.get("a1").results
+
+
+def test_an_unknown_id_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    write_records(tmp_path / "a1.jsonl.xz", [record("a1")])
+    with pytest.raises(NotFoundError, match="a1"):
+        RecordedIncidents(tmp_path).get("../a1")
+
+
+def test_a_folder_that_is_not_there_holds_none(tmp_path: Path) -> None:
+    assert RecordedIncidents(tmp_path / "none").list() == ()
+
+
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "e.jsonl").write_text("\n")
+    with pytest.raises(DatasetError, match=r"e\.jsonl: holds no incident"):
+        RecordedIncidents(tmp_path).get("e")

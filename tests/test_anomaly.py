@@ -1,0 +1,53 @@
+"""One definition of 'out of the ordinary'."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revelio.anomaly import PRESENT, PRESENT_DISTANCE, count_deviation, deviation, signal, split
+from revelio.types import Window
+
+figures = st.lists(st.floats(-1e9, 1e9, allow_nan=False), max_size=30)
+
+
+@given(figures, figures)
+def test_the_signal_of_any_two_samples_lies_between_0_and_1(before: list[float], now: list[float]) -> None:
+    assert 0.0 <= signal(deviation(before, now, "both")) <= 1.0
+
+
+def test_a_ripple_is_quiet_and_a_jump_is_loud() -> None:
+    before = [10.0, 10.5, 9.5, 10.2, 9.9]
+    assert signal(deviation(before, [10.4, 9.8, 10.1], "both")) < 0.1
+    assert signal(deviation(before, [30.0, 31.0, 29.0], "up")) == 1.0
+    assert signal(deviation(before, [30.0, 31.0, 29.0], "down")) == 0.0
+
+
+def test_a_fault_in_the_second_half_of_the_window_still_counts() -> None:
+    assert signal(deviation([1.0] * 10, [1.0] * 5 + [3.0] * 5, "up")) == 1.0
+
+
+def test_nothing_to_compare_is_no_deviation() -> None:
+    assert deviation([], [1.0], "up") == 0.0
+    assert deviation([1.0], [float("nan")], "up") == 0.0
+
+
+def test_the_floor_keeps_a_flat_zero_baseline_calm() -> None:
+    assert deviation([0.0] * 10, [0.02], "up", noise=0.05) < 1
+    assert deviation([0.0] * 10, [0.02], "up") > 100
+
+
+def test_counts_are_compared_as_rates() -> None:
+    assert count_deviation(20, 40, 10, 20) == pytest.approx(0.0)
+    assert count_deviation(0, 40, 9, 20) == pytest.approx(9.0)
+    assert count_deviation(0, 0, 4, 20) == pytest.approx(4.0)
+
+
+def test_present_is_where_it_says() -> None:
+    assert signal(PRESENT_DISTANCE) == PRESENT
+
+
+def test_split_leaves_out_what_is_in_neither() -> None:
+    before, now = split((0.0, 5.0, 10.0, 15.0, 25.0), (1.0, 2.0, 3.0, 4.0, 5.0), Window(0.0, 10.0), Window(10.0, 20.0))
+    assert (before, now) == ([1.0, 2.0], [3.0, 4.0])
