@@ -11,12 +11,13 @@ from revelio.errors import FaultError
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An application of the testbed. ``stores`` are its containers that run no code of its own."""
+    """An application of the testbed. ``stores`` are containers without code of its own; ``store_users`` says who uses which."""
 
     name: str
     project: str
     services: tuple[str, ...]
     stores: tuple[str, ...]
+    store_users: tuple[tuple[str, str], ...]
     gateway: str
     service_port: int
     state: Path
@@ -37,6 +38,12 @@ def app_named(name: str, state: Path = Path("var/faults")) -> App:
         project="revelio-shop",
         services=("gateway", "products", "cart", "orders", "payment"),
         stores=("postgres", "redis"),
+        store_users=(
+            ("products", "postgres"),
+            ("orders", "postgres"),
+            ("payment", "postgres"),
+            ("cart", "redis"),
+        ),
         gateway=f"http://127.0.0.1:{port}",
         service_port=8000,
         state=state / "revelio-shop",

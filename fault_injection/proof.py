@@ -1,0 +1,72 @@
+"""Runs every candidate query on the real backends and proves which accepted ones show the fault, and only now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from fault_injection.labels import Grade
+from revelio.anomaly import PRESENT
+from revelio.errors import SourceError
+from revelio.incidents.exchange import Label
+from revelio.tools.base import Scope
+from revelio.types import Evidence, Query, RecordedResult, Result, Window
+
+
+class LiveSystem(Protocol):
+    """A system whose backends can be asked now."""
+
+    def snapshot(self, scope: Scope) -> Evidence:
+        """What all tools see at a glance."""
+
+    def run(self, query: Query, scope: Scope) -> Result:
+        """Execute one query; ``SourceError`` when its backend does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The results of all candidates, and the queries whose backend did not answer, with the reason."""
+
+    results: dict[Query, Result]
+    failed: dict[Query, str]
+
+
+def execute(system: LiveSystem, queries: Iterable[Query], scope: Scope) -> Executed:
+    """Run queries one after another; a failing one is kept as failed and does not stop the others."""
+    results: dict[Query, Result] = {}
+    failed: dict[Query, str] = {}
+    for query in queries:
+        try:
+            results[query] = system.run(query, scope)
+        except SourceError as error:
+            failed[query] = str(error)
+    return Executed(results, failed)
+
+
+def healthy_scope(scope: Scope) -> Scope:
+    """The baseline's second half as the window, its first half as the baseline: what a query says when nothing is wrong."""
+    middle = scope.baseline.start + scope.baseline.seconds / 2
+    return Scope(scope.project, Window(middle, scope.baseline.end), Window(scope.baseline.start, middle))
+
+
+def prove(
+    system: LiveSystem, accepted: Mapping[Query, Grade], incident: Mapping[Query, Result], scope: Scope
+) -> tuple[Label, ...]:
+    """A label for each accepted query: proven when its signal is present in the incident and absent in health."""
+    healthy = execute(system, accepted, healthy_scope(scope))
+    labels = []
+    for query, grade in accepted.items():
+        now = incident[query].signal if query in incident else None
+        before = healthy.results[query].signal if query in healthy.results else None
+        proven = now is not None and now >= PRESENT and before is not None and before < PRESENT
+        labels.append(Label(query.template.id, query.bindings, grade, now, before, proven))
+    return tuple(labels)
+
+
+def recorded(results: Mapping[Query, Result], *, full: bool) -> tuple[RecordedResult, ...]:
+    """Results as a record keeps them: whole, or only what they said in words and how strongly."""
+    return tuple(
+        RecordedResult(q.template.id, q.bindings, r if full else replace(r, columns=(), rows=(), series=(), spans=()))
+        for q, r in results.items()
+    )

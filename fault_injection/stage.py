@@ -1,0 +1,32 @@
+"""Everything a campaign works with: where it plays, who watches, who writes and which tools look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from fault_injection.apps import App
+from fault_injection.engine import Engine
+from fault_injection.health import ProbeUsers
+from fault_injection.proof import LiveSystem
+from revelio.catalog import Catalog
+from revelio.incidents.exchange import Note, Report
+
+
+class Reporters(Protocol):
+    """Chooses texts for what probe users noted."""
+
+    def choose(self, notes: tuple[Note, ...], opened_at: float, split: str, seed: str) -> tuple[Report, ...]:
+        """Reports of this split's writers that fit the notes; none when users felt nothing that anyone wrote about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Everything a campaign works with: the application, its engine, users, reporters, tools and catalog."""
+
+    app: App
+    engine: Engine
+    users: ProbeUsers
+    reporters: Reporters
+    system: LiveSystem
+    catalog: Catalog
