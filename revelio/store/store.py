@@ -86,7 +86,7 @@ class Store:
         with as_store_error("read the database"), Session(self._engine) as session:
             session.execute(select(RecommendationRow.id).limit(1))
 
-    def save(self, recommendation: Recommendation, *, recorded: str | None = None) -> str:
+    def save(self, recommendation: Recommendation, *, recorded: str | None = None) -> SavedAnswer:
         """Keep a whole answer; its new id is hard to guess, because whoever has it can read the answer."""
         top = recommendation.queries[0] if recommendation.queries else None
         row = RecommendationRow(
@@ -104,12 +104,12 @@ class Store:
         with as_store_error("keep the answer"), Session(self._writing, expire_on_commit=False) as session:
             session.add(row)
             session.commit()
-        return row.id
+        return SavedAnswer(row.id, row.saved_at, recorded, recommendation)
 
     def load(self, recommendation_id: str) -> SavedAnswer:
         """The answer with its results and feedback; ``NotFoundError`` when there is none of that id."""
         with as_store_error("read the answer"), Session(self._engine) as session:
-            row = session.get(RecommendationRow, recommendation_id)
+            row = session.get(RecommendationRow, recommendation_id) if recommendation_id.isalnum() else None
             if row is None:
                 raise NotFoundError(f"no answer {recommendation_id!r} is stored here; /history lists those there are")
             runs = session.scalars(select(RunRow).where(RunRow.recommendation_id == row.id).order_by(RunRow.id)).all()

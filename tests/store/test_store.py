@@ -78,7 +78,7 @@ def store(url: str) -> Store:
 
 
 def test_an_answer_comes_back_whole_after_a_restart(store: Store, url: str) -> None:
-    saved = store.save(ANSWER, recorded="i-1")
+    saved = store.save(ANSWER, recorded="i-1").id
     store.close()
     loaded = Store(url).load(saved)
     assert loaded.recommendation == ANSWER
@@ -87,7 +87,7 @@ def test_an_answer_comes_back_whole_after_a_restart(store: Store, url: str) -> N
 
 
 def test_the_types_of_cells_survive(store: Store) -> None:
-    saved = store.save(replace(ANSWER, queries=(replace(ANSWER.queries[0], result=RESULT),)))
+    saved = store.save(replace(ANSWER, queries=(replace(ANSWER.queries[0], result=RESULT),))).id
     result = store.load(saved).recommendation.queries[0].result
     assert result == RESULT
     assert [type(c) for row in RESULT.rows for c in row] == [type(c) for row in result.rows for c in row]
@@ -96,18 +96,18 @@ def test_the_types_of_cells_survive(store: Store) -> None:
 def test_not_a_number_survives(store: Store) -> None:
     series = replace(SERIES, values=(float("nan"), 1.0, 2.0))
     evidence = replace(ANSWER.incident.evidence, series=(series,))
-    saved = store.save(replace(ANSWER, incident=replace(ANSWER.incident, evidence=evidence)))
+    saved = store.save(replace(ANSWER, incident=replace(ANSWER.incident, evidence=evidence))).id
     assert repr(store.load(saved).recommendation.incident.evidence.series) == repr((series,))
 
 
 def test_ids_differ_and_are_not_counted_up(store: Store) -> None:
-    ids = {store.save(ANSWER) for _ in range(5)}
+    ids = {store.save(ANSWER).id for _ in range(5)}
     assert len(ids) == 5
     assert all(len(i) == 16 for i in ids)
 
 
 def test_the_latest_result_of_a_query_is_shown(store: Store) -> None:
-    saved = store.save(ANSWER)
+    saved = store.save(ANSWER).id
     store.save_result(saved, QUERY.id, replace(RESULT, summary="first"))
     store.save_result(saved, QUERY.id, replace(RESULT, summary="second"))
     result = store.load(saved).recommendation.queries[0].result
@@ -116,7 +116,7 @@ def test_the_latest_result_of_a_query_is_shown(store: Store) -> None:
 
 
 def test_feedback_comes_back_in_order_and_the_latest_counts(store: Store) -> None:
-    saved = store.save(ANSWER)
+    saved = store.save(ANSWER).id
     store.add_feedback(saved, QUERY.id, "not_useful")
     store.add_feedback(saved, QUERY.id, "found", "it was the quota")
     loaded = store.load(saved)
@@ -129,7 +129,7 @@ def test_feedback_comes_back_in_order_and_the_latest_counts(store: Store) -> Non
 def test_feedback_on_what_does_not_exist_is_refused(store: Store) -> None:
     with pytest.raises(NotFoundError, match="no answer 'nope'"):
         store.add_feedback("nope", None, "found")
-    saved = store.save(ANSWER)
+    saved = store.save(ANSWER).id
     with pytest.raises(NotFoundError, match=f"there are: {QUERY.id}"):
         store.add_feedback(saved, "other", "found")
 
@@ -140,7 +140,7 @@ def test_a_result_needs_its_answer(store: Store) -> None:
 
 
 def test_history_is_newest_first_and_pages_on(store: Store) -> None:
-    ids = [store.save(ANSWER) for _ in range(3)]
+    ids = [store.save(ANSWER).id for _ in range(3)]
     store.add_feedback(ids[0], QUERY.id, "found")
     newest = store.history(limit=2)
     assert [e.id for e in newest] == [ids[2], ids[1]]
@@ -151,7 +151,7 @@ def test_history_is_newest_first_and_pages_on(store: Store) -> None:
 
 
 def test_an_answer_without_queries_can_be_kept(store: Store) -> None:
-    saved = store.save(replace(ANSWER, queries=()))
+    saved = store.save(replace(ANSWER, queries=())).id
     assert store.load(saved).recommendation.queries == ()
     assert store.history()[0].top_title == ""
 
@@ -173,7 +173,7 @@ def test_the_migrations_make_what_the_tables_say(url: str) -> None:
 
 def test_opening_twice_changes_nothing(url: str) -> None:
     first = Store(url)
-    saved = first.save(ANSWER)
+    saved = first.save(ANSWER).id
     assert Store(url).load(saved).id == saved
 
 
@@ -217,7 +217,7 @@ def test_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
 
 
 def test_a_damaged_answer_is_reported_not_invented(store: Store, tmp_path: Path) -> None:
-    saved = store.save(ANSWER)
+    saved = store.save(ANSWER).id
     with sqlite3.connect(tmp_path / "deep" / "er" / "revelio.db") as connection:
         connection.execute("UPDATE recommendations SET answer = '[{}]'")
     connection.close()
@@ -236,7 +236,7 @@ while True:
 
 
 def test_acknowledged_feedback_survives_a_kill(store: Store, url: str) -> None:
-    saved = store.save(ANSWER)
+    saved = store.save(ANSWER).id
     with subprocess.Popen([sys.executable, "-c", WRITER, url, saved], stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         acknowledged = sum(1 for _ in zip(range(20), writer.stdout, strict=False))

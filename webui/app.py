@@ -1,0 +1,67 @@
+"""Builds the application. Nothing is built at import."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.staticfiles import StaticFiles
+
+from revelio import __version__
+from revelio.settings import Settings
+from revelio.store import Store
+from revelio.workbench import Workbench
+from webui.api import api, probes
+from webui.desk import Desk
+from webui.figures import Figures, RequestFigures
+from webui.guards import BodyLimit, SameOrigin, SecurityHeaders
+from webui.pages import pages
+from webui.problems import add_handlers
+from webui.reference import reference
+from webui.rendering import STATIC
+
+_ABOUT = "Turns a vague bug report into the few debugging queries most likely to show its root cause."
+_BYTES_PER_CHARACTER = 12
+"""The longest that one character can be when a browser or JSON escapes it."""
+
+
+def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI:
+    """The web page and the API. ``bench`` replaces the workbench that the settings describe.
+
+    Raises ``StoreError`` when the database cannot be opened. A damaged model is no reason not to start: ``/readyz`` and
+    every page say what is wrong with it.
+    """
+    figures = Figures()
+    desk = Desk(bench or Workbench(settings), Store(settings.database), figures)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        # The model loads while the first person still reads the page.
+        threading.Thread(target=desk.troubles, name="warm-up", daemon=True).start()
+        yield
+        desk.store.close()
+
+    app = FastAPI(
+        title="Revelio",
+        summary=_ABOUT,
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        lifespan=lifespan,
+    )
+    app.state.desk = desk
+    add_handlers(app)
+    for router in (api, probes, reference, pages):
+        app.include_router(router)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    # The last one added is the first to see a request.
+    app.add_middleware(BodyLimit, limit=settings.max_report_chars * _BYTES_PER_CHARACTER + 16_384)
+    app.add_middleware(SameOrigin)
+    app.add_middleware(GZipMiddleware, minimum_size=1000)
+    app.add_middleware(RequestFigures, figures=figures)
+    app.add_middleware(SecurityHeaders)
+    return app

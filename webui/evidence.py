@@ -1,0 +1,163 @@
+"""A result as a page shows it: charts with a table beside each, a table of rows, a waterfall of spans."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+from revelio.anomaly import PRESENT, split
+from revelio.types import Cell, Evidence, Result, Series, Span, Window
+from webui import wording
+
+MAX_LINES = 8
+"""Lines in one chart; more cannot be told apart."""
+MAX_SPANS = 80
+_MAX_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One series in figures: its median before and now, and its extreme now."""
+
+    name: str
+    before: str
+    now: str
+    highest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Series of one metric. ``data`` is JSON for the chart script; ``lines`` and ``moments`` say the same in tables."""
+
+    title: str
+    data: str
+    lines: tuple[Line, ...]
+    names: tuple[str, ...]
+    moments: tuple[tuple[str, ...], ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One span in the waterfall; ``start`` and ``width`` in percent of the trace, ``depth`` in levels."""
+
+    service: str
+    operation: str
+    depth: int
+    start: float
+    width: float
+    duration: str
+    error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceView:
+    """What running a query showed. ``lit`` when its signal counts as present."""
+
+    summary: str
+    reason: str
+    signal: float
+    lit: bool
+    charts: tuple[Chart, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    bars: tuple[Bar, ...]
+    spans_left_out: int
+    truncated: bool
+    took: str
+
+
+def evidence_view(result: Result, evidence: Evidence) -> EvidenceView:
+    """The view of a result of a query that was run in the evidence's window."""
+    return EvidenceView(
+        summary=result.summary,
+        reason=result.reason,
+        signal=result.signal,
+        lit=result.signal >= PRESENT,
+        charts=tuple(_charts(result.series, evidence.baseline, evidence.window)),
+        columns=result.columns,
+        rows=result.rows,
+        bars=_waterfall(result.spans),
+        spans_left_out=max(0, len(result.spans) - MAX_SPANS),
+        truncated=result.truncated,
+        took=wording.duration(result.took_ms),
+    )
+
+
+def _charts(series: tuple[Series, ...], baseline: Window, window: Window) -> Iterable[Chart]:
+    groups: dict[tuple[str, str], list[Series]] = {}
+    for one in series:
+        groups.setdefault((one.metric, one.unit), []).append(one)
+    for (metric, unit), members in groups.items():
+        yield _chart(metric, unit, members, baseline, window)
+
+
+def _chart(metric: str, unit: str, members: list[Series], baseline: Window, window: Window) -> Chart:
+    shown = members[:MAX_LINES]
+    names = tuple(s.entity.name for s in shown)
+    times = sorted({t for s in shown for t in s.times})
+    columns = [dict(zip(s.times, s.values, strict=True)) for s in shown]
+    values = [[_finite(c.get(t)) for t in times] for c in columns]
+    data = {
+        "times": [round(t - window.end, 3) for t in times],
+        "lines": [{"name": n, "values": v} for n, v in zip(names, values, strict=True)],
+        "unit": unit,
+        "baseline": [baseline.start - window.end, baseline.end - window.end],
+        "window": [window.start - window.end, 0.0],
+    }
+    moments = tuple(
+        (f"{t - window.end:+.0f} s", *(wording.figure(column[i], unit) for column in values)) for i, t in enumerate(times)
+    )
+    title = metric.replace("_", " ") + (f", {unit}" if unit else "")
+    lines = tuple(_line(s, unit, baseline, window) for s in shown)
+    return Chart(title, json.dumps(data, allow_nan=False), lines, names, moments, len(members) - len(shown))
+
+
+def _line(series: Series, unit: str, baseline: Window, window: Window) -> Line:
+    before, now = split(series.times, series.values, baseline, window)
+    past = [v for v in before if math.isfinite(v)]
+    present = [v for v in now if math.isfinite(v)]
+    return Line(
+        series.entity.name,
+        wording.figure(median(past) if past else None, unit),
+        wording.figure(median(present) if present else None, unit),
+        wording.figure(max(present, default=None), unit),
+    )
+
+
+def _waterfall(spans: tuple[Span, ...]) -> tuple[Bar, ...]:
+    """Spans in call order, each under its parent; a span whose parent is not here is a root."""
+    if not spans:
+        return ()
+    begin = min(s.start for s in spans)
+    whole = max(max(s.start + s.duration_ms / 1000.0 for s in spans) - begin, 1e-6)
+    ids = {s.id for s in spans}
+    children: dict[str | None, list[Span]] = {}
+    for span in sorted(spans, key=lambda s: s.start):
+        children.setdefault(span.parent if span.parent in ids and span.parent != span.id else None, []).append(span)
+    waiting = [(s, 0) for s in reversed(children.get(None, []))]
+    bars: list[Bar] = []
+    while waiting and len(bars) < MAX_SPANS:
+        span, depth = waiting.pop()
+        start = 100.0 * (span.start - begin) / whole
+        width = min(max(span.duration_ms / 10.0 / whole, 0.4), 100.0 - start)
+        bars.append(
+            Bar(
+                span.service,
+                span.operation,
+                min(depth, _MAX_DEPTH),
+                round(start, 2),
+                round(max(width, 0.4), 2),
+                wording.duration(span.duration_ms),
+                span.error,
+            )
+        )
+        waiting.extend((child, depth + 1) for child in reversed(children.get(span.id, [])))
+    return tuple(bars)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,81 @@
+"""What the API takes and gives besides the answer itself (``revelio.presentation``)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from revelio.store import Verdict
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("holds NUL bytes, so it is not text")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+Name = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(_without_nul)]
+
+
+class RecommendationRequest(BaseModel):
+    """A report about either a live system or a recorded incident."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"report": "checkout takes ages since lunch", "system": "shop", "k": 5}]},
+    )
+    report: Text = Field(description="What a user noticed, in their own words")
+    system: Name | None = Field(None, description="A live system; `GET /api/v1/systems` lists them")
+    incident: Name | None = Field(None, description="A recorded incident; `GET /api/v1/incidents` lists them")
+    opened_at: float | None = Field(
+        None, ge=0, le=1e11, allow_inf_nan=False, description="When it was noticed, in Unix seconds; now when left out"
+    )
+    k: int = Field(5, ge=1, le=50, description="How many queries")
+    run: bool = Field(False, description="Run them all, and give their results too")
+
+
+class FeedbackRequest(BaseModel):
+    """What a person says about a query, or about the whole answer when ``query_id`` is left out."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"query_id": "...", "verdict": "found", "note": ""}]}
+    )
+    query_id: Name | None = Field(None, description="The query that is spoken of")
+    verdict: Verdict = Field(description="`found`: it shows the cause. `helpful`: it led there. `not_useful`: it did neither")
+    note: Text = Field("", max_length=4000, description="Anything worth keeping, for example what the cause was")
+
+
+class FeedbackView(BaseModel):
+    """Feedback that is on disk."""
+
+    recommendation_id: str
+    query_id: str | None
+    verdict: Verdict
+    note: str
+    given_at: float = Field(description="Unix seconds")
+
+
+class IncidentView(BaseModel):
+    """A recorded incident, as much as was known when it was opened."""
+
+    id: str
+    system: str
+    opened_at: float = Field(description="Unix seconds")
+    report: str
+    reports: list[str] = Field(description="All texts that users wrote about it")
+
+
+class SystemView(BaseModel):
+    """A system that can be asked about live."""
+
+    name: str
+    tools: list[str] = Field(description="Tools that have a backend in it")
+
+
+class Health(BaseModel):
+    """Whether the server can answer, and if not, why."""
+
+    status: str
+    troubles: list[str] = []

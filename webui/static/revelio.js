@@ -1,0 +1,98 @@
+// Copying, counting characters, and swapping one card in place. Every page works without this file.
+
+document.documentElement.classList.add("scripted");
+
+const PART = "X-Revelio-Part";
+
+async function copy(text, button) {
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Press Ctrl+C";
+    const code = document.getElementById(button.dataset.copy);
+    if (code) getSelection().selectAllChildren(code);
+  }
+  setTimeout(() => { button.textContent = label; }, 1600);
+}
+
+function onClick(event) {
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.copy) copy(document.getElementById(button.dataset.copy).textContent, button);
+  if ("copyAddress" in button.dataset) copy(location.origin + location.pathname, button);
+}
+
+async function swapCard(form, submitter) {
+  const card = form.closest(".card");
+  const fields = new URLSearchParams(new FormData(form));
+  if (submitter?.name) fields.set(submitter.name, submitter.value);
+  const busy = submitter?.dataset.busy;
+  if (busy) submitter.textContent = busy;
+  form.setAttribute("aria-busy", "true");
+  const open = card.querySelector(".why").open;
+  try {
+    const response = await fetch(form.action, { method: "POST", body: fields, headers: { [PART]: "card" } });
+    if (!response.ok) throw new Error(String(response.status));
+    const holder = document.createElement("template");
+    holder.innerHTML = await response.text();
+    const fresh = holder.content.querySelector(".card");
+    fresh.querySelector(".why").open = open;
+    card.replaceWith(fresh);
+    reveal(fresh);
+    // The new copy of the button that was pressed takes the focus over, so that a keyboard stays where it was.
+    const again = submitter?.name
+      ? fresh.querySelector(`.verdict [value="${submitter.value}"]`)
+      : fresh.querySelector(".actions form button");
+    again?.focus({ preventScroll: true });
+    await draw(fresh);
+  } catch {
+    form.submit();
+  }
+}
+
+function onSubmit(event) {
+  const form = event.target;
+  if ("part" in form.dataset) {
+    event.preventDefault();
+    if (form.getAttribute("aria-busy") !== "true") swapCard(form, event.submitter);
+  } else if ("once" in form.dataset) {
+    if (form.getAttribute("aria-busy") === "true") event.preventDefault();
+    form.setAttribute("aria-busy", "true");
+  }
+}
+
+function count(box) {
+  const limit = Number(box.dataset.limit);
+  const out = document.querySelector("[data-count]");
+  const show = () => {
+    const length = [...box.value].length;
+    out.textContent = length > limit * 0.8 ? `${length.toLocaleString("en")} so far.` : "";
+    out.classList.toggle("over", length > limit);
+  };
+  box.addEventListener("input", show);
+  show();
+}
+
+function reveal(root) {
+  for (const button of root.querySelectorAll("button[hidden]")) button.hidden = false;
+}
+
+async function draw(root) {
+  const plots = root.querySelectorAll("[data-chart]");
+  if (!plots.length) return;
+  for (const plot of plots) plot.hidden = false;
+  const { drawChart } = await import("./chart.js");
+  for (const plot of plots) await drawChart(plot);
+}
+
+document.addEventListener("click", onClick);
+document.addEventListener("submit", onSubmit);
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[aria-busy]")) form.removeAttribute("aria-busy");
+});
+const box = document.querySelector("textarea[data-limit]");
+if (box) count(box);
+reveal(document);
+draw(document);
