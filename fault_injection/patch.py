@@ -1,0 +1,38 @@
+"""Puts a statement at the start of a named function's body, and leaves the rest of the source as it is, to the letter."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent, indent
+
+from revelio.errors import FaultError
+
+
+def insert(source: str, function: str, statements: str, *, where: str) -> str:
+    """The source with ``statements`` as the first of ``function`` (after its docstring). ``where`` names it in errors.
+
+    Raises ``FaultError`` when there is not exactly one function of that name, or when what results does not compile.
+    """
+    try:
+        found = [
+            node
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function
+        ]
+    except SyntaxError as error:
+        raise FaultError(f"{where} does not parse: {error}") from error
+    if len(found) != 1:
+        raise FaultError(
+            f"{where} has {len(found)} functions named {function!r}, not one; the bug's anchor must be brought up to date"
+        )
+    body = found[0].body
+    first = body[1] if ast.get_docstring(found[0]) is not None and len(body) > 1 else body[0]
+    lines = source.splitlines(keepends=True)
+    at = min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", []))]) - 1
+    text = indent(dedent(statements).strip("\n"), " " * first.col_offset) + "\n"
+    patched = "".join([*lines[:at], text, *lines[at:]])
+    try:
+        compile(patched, where, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise FaultError(f"{where} would not compile with the bug in {function}: {error}") from error
+    return patched

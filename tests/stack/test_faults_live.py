@@ -1,0 +1,102 @@
+"""On the real stack: each fault bites, is undone to the letter, and a kill -9 of who made it leaves nothing behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fault_injection.apps import App, app_named
+from fault_injection.deploy import VERSION
+from fault_injection.engine import DockerEngine
+from fault_injection.inject import inject, open_faults, undo
+from fault_injection.reach import answers
+from fault_injection.spec import Fault
+from revelio.errors import FaultError
+
+pytestmark = pytest.mark.stack
+
+FAULTS = (
+    Fault("cpu_quota", "products", "hard"),
+    Fault("container_pause", "cart", "whole"),
+    Fault("container_pause", "redis", "intermittent"),
+    Fault("exception_on_input", "payment", "all"),
+    Fault("benign_deploy", "orders", "usual"),
+    Fault("benign_spike", "gateway", "small"),
+)
+DIES = """
+import sys, time
+from pathlib import Path
+from fault_injection.apps import app_named
+from fault_injection.engine import DockerEngine
+from fault_injection.inject import inject
+from fault_injection.spec import Fault
+app = app_named("shop", Path(sys.argv[1]))
+inject(app, Fault(*sys.argv[2:5]), DockerEngine(app.project))
+print("in force", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> App:
+    return app_named("shop", tmp_path)
+
+
+@pytest.fixture
+def engine(app: App) -> Iterator[DockerEngine]:
+    found = DockerEngine(app.project)
+    try:
+        found.container_id("gateway")
+    except FaultError as error:
+        pytest.skip(str(error))
+    yield found
+    undo(app, found)
+
+
+def standing(engine: DockerEngine, place: str) -> tuple[object, ...]:
+    version = engine.read_file(place, VERSION).content if place not in ("postgres", "redis") else b""
+    return engine.state(place), engine.cpu_limit(place), version
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.kind}-{f.place}-{f.strength}")
+def test_it_bites_and_is_undone_to_the_letter(app: App, engine: DockerEngine, fault: Fault) -> None:
+    before = standing(engine, fault.place)
+    injection = inject(app, fault, engine)
+    assert injection.verified_by
+    assert open_faults(app) == (fault,)
+    (undone,) = undo(app, engine)
+    assert undone.notes == ()
+    assert standing(engine, fault.place) == before
+    assert answers(app, fault.place, engine, seconds=2.0) is not None
+    assert open_faults(app) == ()
+
+
+@pytest.mark.parametrize("fault", FAULTS[:4], ids=lambda f: f"{f.kind}-{f.place}-{f.strength}")
+def test_a_killed_injector_leaves_a_journal_that_cleans_everything(
+    app: App, engine: DockerEngine, fault: Fault, tmp_path: Path
+) -> None:
+    before = standing(engine, fault.place)
+    command = [sys.executable, "-c", DIES, str(tmp_path), fault.kind, fault.place, fault.strength]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as injector:
+        assert injector.stdout is not None
+        assert injector.stdout.readline() == "in force\n"
+        injector.kill()
+    assert open_faults(app) == (fault,)
+    undo(app, engine)
+    time.sleep(3.5)
+    assert standing(engine, fault.place) == before
+    assert open_faults(app) == ()
+
+
+def test_a_paused_container_cannot_be_slowed(app: App, engine: DockerEngine) -> None:
+    engine.pause("redis")
+    try:
+        with pytest.raises(FaultError, match="redis is paused, not running"):
+            inject(app, Fault("container_pause", "redis", "whole"), engine)
+    finally:
+        engine.unpause("redis")
