@@ -31,9 +31,9 @@ class TfIdf:
     def fit(self, examples: Sequence[Example]) -> None:
         """One sample for each accepted template of each report; incidents with none teach when to abstain."""
         try:
-            from sklearn.feature_extraction.text import TfidfVectorizer  # only training set-ups have it
-            from sklearn.linear_model import LogisticRegression
-            from sklearn.pipeline import make_pipeline
+            from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415  only training set-ups have it
+            from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
+            from sklearn.pipeline import make_pipeline  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise RevelioError("the tf-idf baseline needs scikit-learn; run `make install` or install revelio[train]") from error
         texts, classes, weights = [], [], []

@@ -1,0 +1,64 @@
+"""Puts the verbs together. What a verb needs is imported when it runs, so that ``--help`` comes at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from revelio import __version__
+from revelio.cli import bench, campaign, catalog, doctor, evaluate, faults, incidents, recommend, run, serve, testbed, train
+
+_ABOUT = """Turns a vague bug report into the few debugging queries most likely to show its root cause.
+
+\b
+Start here:
+    revelio doctor                        what is usable, and what to do about the rest
+    revelio serve                         the web page and API on http://127.0.0.1:8000
+    revelio incidents list                recorded incidents to try it on
+    revelio recommend "checkout takes ages since lunch" --system shop --run
+"""
+
+
+def build() -> typer.Typer:
+    """The whole command line."""
+    app = typer.Typer(
+        name="revelio",
+        help=_ABOUT,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_root)
+    for name, verb in (
+        ("serve", serve.serve),
+        ("recommend", recommend.recommend),
+        ("run", run.run),
+        ("eval", evaluate.evaluate),
+        ("train", train.train),
+        ("doctor", doctor.doctor),
+        ("bench", bench.bench),
+    ):
+        app.command(name)(verb)
+    for name, group in (
+        ("incidents", incidents.group()),
+        ("faults", faults.group()),
+        ("campaign", campaign.group()),
+        ("testbed", testbed.group()),
+        ("catalog", catalog.group()),
+    ):
+        app.add_typer(group, name=name)
+    return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"revelio {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    pass

@@ -1,0 +1,131 @@
+"""``revelio doctor``: what is usable here, and what to do about the rest."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from revelio.cli.engine import settings_with
+from revelio.cli.output import Json, console, emit
+from revelio.errors import RevelioError
+
+if TYPE_CHECKING:
+    from revelio.catalog import Catalog
+    from revelio.settings import Settings
+    from revelio.workbench import Workbench
+
+State = Literal["good", "absent", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. ``absent`` limits what can be done; ``broken`` keeps Revelio from answering."""
+
+    what: str
+    state: State
+    detail: str
+    remedy: str = ""
+
+
+def doctor(json: Json = False) -> None:
+    """Look at settings, model, incidents, backends and optional parts. Exits with 1 when Revelio cannot answer at all.
+
+    \b
+    Examples:
+      revelio doctor
+      revelio doctor --json | jq '.[] | select(.state != "good")'
+    """
+    findings = list(_examine())
+    if json:
+        emit(findings)
+    else:
+        _print(findings)
+    if any(f.state == "broken" for f in findings):
+        raise typer.Exit(1)
+
+
+def _examine() -> Iterator[Finding]:
+    from revelio.workbench import Workbench
+
+    yield Finding("python", "good", f"{sys.version.split()[0]} at {sys.executable}")
+    try:
+        settings = settings_with()
+    except RevelioError as error:
+        yield Finding("settings", "broken", str(error), "correct it; docs/reference/settings.md lists every setting")
+        return
+    yield Finding("settings", "good", f"listens on {settings.host}:{settings.port}, stores in {settings.database}")
+    bench = Workbench(settings)
+    yield _try(
+        "catalog", lambda: f"{len(bench.catalog.tools)} tools, {len(bench.catalog.templates)} templates", "correct the file"
+    )
+    yield _try(
+        "model", lambda: f"{bench.recommender.model} in {settings.model}", "train one, or set REVELIO_MODEL to a model folder"
+    )
+    yield _incidents(bench, settings)
+    for name in bench.systems:
+        yield from _backends(bench, name)
+    yield from _optional_parts()
+
+
+def _try(what: str, look: Callable[[], str], remedy: str) -> Finding:
+    try:
+        return Finding(what, "good", look())
+    except RevelioError as error:
+        return Finding(what, "broken", str(error), remedy)
+
+
+def _size(catalog: Catalog) -> str:
+    return f"{len(catalog.tools)} tools, {len(catalog.templates)} templates"
+
+
+def _incidents(bench: Workbench, settings: Settings) -> Finding:
+    try:
+        found = bench.recorded()
+    except RevelioError as error:
+        return Finding("incidents", "absent", str(error), "mend or remove that file")
+    if not found:
+        return Finding("incidents", "absent", f"none in {settings.incidents}", "revelio incidents import FILE --to DIR")
+    return Finding("incidents", "good", f"{len(found)} in {settings.incidents}")
+
+
+def _backends(bench: Workbench, system: str) -> Iterator[Finding]:
+    remedy = f"bring it up (`revelio testbed up {system}` for the testbed), or set systems.{system}.backends in revelio.toml"
+    for name, tool in bench.system(system).tools.items():
+        try:
+            yield Finding(f"{system}: {name}", "good", tool.ping())
+        except RevelioError as error:
+            yield Finding(f"{system}: {name}", "absent", str(error), remedy)
+
+
+def _optional_parts() -> Iterator[Finding]:
+    extras = (("training", "torch", "make install"), ("load generator", "locust", "make install"))
+    for part, module, remedy in extras:
+        there = find_spec(module) is not None
+        yield Finding(
+            part, "good" if there else "absent", f"{module} is {'' if there else 'not '}installed", "" if there else remedy
+        )
+    docker = shutil.which("docker")
+    yield Finding(
+        "docker command",
+        "good" if docker else "absent",
+        docker or "not found",
+        "" if docker else "install Docker; only the testbed and its faults need it",
+    )
+
+
+def _print(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    screen = console()
+    style = {"good": "green", "absent": "yellow", "broken": "bold red"}
+    width = max(len(f.what) for f in findings)
+    for finding in findings:
+        screen.print(Text.assemble((f"{finding.state:<7}", style[finding.state]), f" {finding.what:<{width}}  {finding.detail}"))
+        if finding.remedy:
+            screen.print(Text(f"{'':<7} {'':<{width}}  → {finding.remedy}", "dim"))

@@ -1,0 +1,78 @@
+"""``revelio eval``: how good the ranking is, split by split."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from revelio.cli.catalog import settings_catalog
+from revelio.cli.engine import ModelOption, settings_with
+from revelio.cli.output import Json, StepBars, complain, console, emit, say
+
+DATASET = Path("datasets/shop")
+
+
+def evaluate(
+    dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")] = DATASET,
+    model: ModelOption = None,
+    split: Annotated[list[str] | None, typer.Option("--split", help="A split; may be given several times.")] = None,
+    catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
+    baselines: Annotated[bool, typer.Option("--baselines", help="Also fit and score the simpler methods.")] = False,
+    ablations: Annotated[bool, typer.Option("--ablations", help="Also score the model with inputs taken away.")] = False,
+    html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
+    json: Json = False,
+) -> None:
+    """Score a model on the test splits of a dataset.
+
+    top-k is the share of incidents with a query that shows the cause itself among the first k; "accepted" takes any accepted
+    query. Each incident counts once. Intervals are 95 % bootstrap intervals over incidents.
+
+    \b
+    Examples:
+      revelio eval --dataset datasets/shop
+      revelio eval --dataset datasets/shop --baselines --html report.html
+      revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
+    """
+    from revelio.evaluation.baselines import baselines as simpler
+    from revelio.evaluation.runner import TEST_SPLITS
+    from revelio.evaluation.runner import evaluate as compare
+    from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport
+    from revelio.incidents.dataset import SPLITS, open_dataset
+    from revelio.ranker.artifact import load_ranker
+
+    for name in split or []:
+        if name not in SPLITS:
+            raise typer.BadParameter(f"no split {name!r}; there are: {', '.join(SPLITS)}")
+    chosen = settings_catalog(catalog)
+    trained = Trained(load_ranker(settings_with(model).model))
+    with StepBars() as bars:
+        found = compare(
+            open_dataset(dataset),
+            chosen,
+            trained,
+            splits=split or TEST_SPLITS,
+            baselines=simpler(chosen) if baselines else (),
+            ablations=(WithoutReport(trained), WithoutEvidence(trained)) if ablations else (),
+            progress=bars.report,
+        )
+    if html:
+        from revelio.evaluation.page import page
+
+        html.write_text(page(found), encoding="utf-8")
+        say(f"the report is in {html}")
+    if json:
+        emit(found.json())
+        return
+    from revelio.evaluation.tables import tables
+
+    screen = console()
+    screen.print(f"{found.model} on {found.dataset}", markup=False)
+    for grid in tables(found):
+        screen.print()
+        screen.print(grid)
+    for failure in found.failures[:10]:
+        complain(f"{failure.method} on {failure.incident}: {failure.error}")
+    if found.failed:
+        complain(f"{found.failed} times a method raised; each counts as a miss")

@@ -1,0 +1,99 @@
+"""What verbs print: JSON, tables and messages. Colour and width follow the terminal; ``NO_COLOR`` and pipes get plain text."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import TaskID
+
+PIPED_WIDTH = 120
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console on standard output; text that goes to a file or pipe is 120 columns wide and has no colour."""
+    from rich.console import Console  # 120 ms that `--help` and `--json` need not pay
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else PIPED_WIDTH, highlight=False, soft_wrap=False)
+
+
+def emit(value: object) -> None:
+    """Print a value (Pydantic model, dataclass, mapping, sequence) as JSON on standard output."""
+    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[int] = ()) -> None:
+    """Print rows under headings; ``numbers`` are the indices of right-aligned columns. Cells are never read as markup."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for index, name in enumerate(columns):
+        grid.add_column(name, justify="right" if index in numbers else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(cell if isinstance(cell, Text) else Text("" if cell is None else str(cell)) for cell in row))
+    console().print(grid)
+
+
+def say(message: str) -> None:
+    """One line for the person, on standard error, so that standard output stays what was asked for."""
+    typer.echo(message, err=True)
+
+
+def complain(message: str) -> None:
+    """An error that was foreseen."""
+    typer.secho("error: ", err=True, fg="red", nl=False)
+    typer.echo(message, err=True)
+
+
+class StepBars:
+    """Progress bars on standard error, one for each named step; silent when that is no terminal."""
+
+    def __init__(self) -> None:
+        """Nothing is shown before the block is entered."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        screen = console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bars = Progress(*columns, console=screen, disable=not screen.is_terminal)
+        self._steps: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """A step's progress; a name that is new starts a bar."""
+        if what not in self._steps:
+            self._steps[what] = self._bars.add_task(what, total=total)
+        self._bars.update(self._steps[what], completed=done, total=total)
+
+
+def _plain(value: object) -> Any:
+    from pydantic import BaseModel  # 80 ms that `--help` need not pay
+
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

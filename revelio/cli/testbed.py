@@ -1,0 +1,10 @@
+"""``revelio testbed``."""
+
+from __future__ import annotations
+
+import typer
+
+
+def group() -> typer.Typer:
+    """The verb with its sub-verbs."""
+    return typer.Typer(help="testbed", no_args_is_help=True, rich_markup_mode=None)

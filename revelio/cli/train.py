@@ -1,0 +1,66 @@
+"""``revelio train``: a model from a labelled dataset."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from revelio.cli.catalog import settings_catalog
+from revelio.cli.output import Json, StepBars, emit, say
+from revelio.errors import RevelioError
+
+
+class Device(StrEnum):
+    """Where to train."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+def train(
+    dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")],
+    out: Annotated[Path, typer.Option("--out", help="Model folder to write.")],
+    device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --out.")] = False,
+    deterministic: Annotated[bool, typer.Option("--deterministic", help="Two runs give the same weights.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
+    json: Json = False,
+) -> None:
+    """Train a model and write its folder.
+
+    \b
+    Examples:
+      revelio train --dataset datasets/shop --out var/model
+      revelio train --dataset datasets/shop --out var/model --resume
+      REVELIO_MODEL=var/model revelio serve
+    """
+    try:
+        from revelio.ranker.train import TrainArguments
+        from revelio.ranker.train import train as fit
+    except ModuleNotFoundError as error:
+        raise RevelioError(
+            f"training needs {error.name}, which is not installed; run `make install` or install revelio[train]"
+        ) from error
+
+    arguments = TrainArguments(
+        dataset=dataset,
+        out=out,
+        catalog=settings_catalog(catalog),
+        device=device.value,
+        resume=resume,
+        deterministic=deterministic,
+        seed=seed,
+    )
+    with StepBars() as bars:
+        manifest = fit(arguments, bars.report)
+    if json:
+        emit({"model": manifest.name, "out": str(out), "metrics": manifest.metrics})
+    else:
+        say(f"{manifest.name} is in {out}; use it with REVELIO_MODEL={out}")
+        for name, value in manifest.metrics.items():
+            say(f"  {name} {value:g}")
