@@ -1,10 +1,146 @@
-"""``revelio campaign``."""
+"""``revelio campaign``: labelled incidents from real runs."""
 
 from __future__ import annotations
 
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
+
+from revelio.cli.output import Json, StepBars, emit, say, table
+
+if TYPE_CHECKING:
+    from fault_injection.campaign import Progress
+
+Corpus = Annotated[Path, typer.Option("--reports", help="Folder of the report corpus.")]
+Writers = Annotated[str, typer.Option("--writers", metavar="W1,W2", help="Only texts by these writers; all when not given.")]
+Recorded = Annotated[Path, typer.Option("--out", help="The campaign's folder.")]
 
 
 def group() -> typer.Typer:
     """The verb with its sub-verbs."""
-    return typer.Typer(help="campaign", no_args_is_help=True, rich_markup_mode=None)
+    app = typer.Typer(help="Labelled incidents from real runs on the testbed.", no_args_is_help=True, rich_markup_mode=None)
+    app.command("run")(run)
+    app.command("status")(status)
+    app.command("check-labels")(check_labels)
+    app.command("rewrite")(rewrite)
+    return app
+
+
+def run(
+    plan: Annotated[Path, typer.Argument(help="Plan file (YAML).")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to record into.")],
+    reports: Corpus,
+    writers: Writers = "",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in --out.")] = False,
+    json: Json = False,
+) -> None:
+    """Make every run of a plan on a running testbed and record its incident. May be ended and resumed at any point.
+
+    \b
+    Examples:
+      revelio campaign run fault_injection/plans/shop.yaml --out datasets/shop --reports reports
+      revelio campaign run fault_injection/plans/shop.yaml --out datasets/shop --reports reports --resume
+    """
+    from fault_injection.opening import open_stage
+
+    from fault_injection.campaign import run as make_runs
+    from fault_injection.plan import load_plan
+
+    signal.signal(signal.SIGTERM, _end)
+    wanted = load_plan(plan)
+    stage = open_stage(wanted.app, reports, _names(writers))
+    with StepBars() as bars:
+        outcome = make_runs(wanted, out, stage, resume=resume, progress=_teller(bars))
+    if json:
+        emit(outcome)
+    else:
+        say(f"{outcome.recorded} incidents recorded, {outcome.void} void attempts, {len(outcome.given_up)} runs given up")
+    if outcome.given_up:
+        raise typer.Exit(1)
+
+
+def status(out: Recorded, json: Json = False) -> None:
+    """Count what a campaign has recorded so far.
+
+    \b
+    Examples:
+      revelio campaign status --out datasets/shop
+    """
+    from fault_injection.tally import status as count
+
+    found = count(out)
+    if json:
+        emit(found)
+        return
+    say(f"{found.incidents} incidents with {found.reports} reports in {out}")
+    for title, counts in (("split", found.by_split), ("kind", found.by_kind), ("place", found.by_place), ("void", found.void)):
+        if counts:
+            table("", (title, "runs"), sorted(counts.items()), numbers=(1,))
+
+
+def check_labels(out: Recorded, json: Json = False) -> None:
+    """Show how often each accepted query was proven: executed, with its signal there in the incident and absent before.
+
+    \b
+    Examples:
+      revelio campaign check-labels --out datasets/shop
+    """
+    from fault_injection.tally import check_labels as prove
+
+    found = prove(out)
+    if json:
+        emit(found)
+        return
+    rows = [(p.kind, p.template, p.grade, f"{p.incidents}/{p.of}", p.executed, p.proven, p.in_baseline) for p in found]
+    heads = ("kind", "template", "grade", "incidents", "executed", "proven", "also in baseline")
+    table("", heads, rows, numbers=(2, 3, 4, 5, 6))
+
+
+def rewrite(
+    dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
+    reports: Corpus,
+    writers: Writers = "",
+    json: Json = False,
+) -> None:
+    """Tell the same runs again in other writers' words. Nothing else of them changes.
+
+    \b
+    Examples:
+      revelio campaign rewrite --dataset datasets/shop --reports reports --writers w6,w13 --out var/retold
+    """
+    from fault_injection.opening import open_reporters
+
+    from fault_injection.retell import rewrite as retell
+
+    splits = retell(dataset, out, open_reporters(reports, _names(writers)))
+    if json:
+        emit({"out": str(out), "splits": splits})
+    else:
+        say(f"{sum(splits.values())} incidents are in {out}: " + ", ".join(f"{n} {name}" for name, n in splits.items()))
+
+
+def _names(writers: str) -> tuple[str, ...]:
+    return tuple(w.strip() for w in writers.split(",") if w.strip())
+
+
+def _end(number: int, frame: object) -> None:
+    """A request to end becomes an exception, so that the fault in force is undone first."""
+    raise SystemExit(128 + number)
+
+
+def _teller(bars: StepBars) -> Callable[[Progress], None]:
+    """A bar where there is a terminal, else one line for each stage of each run."""
+
+    def tell(p: Progress) -> None:
+        left = "" if p.seconds_left is None else f", {p.seconds_left / 60:.0f} min left"
+        if bars.shown:
+            bars.report("campaign", p.done, p.total, f"{p.run} {p.stage}{left}")
+        else:
+            say(f"{time.strftime('%H:%M:%S')} {p.done}/{p.total} recorded, {p.void} void{left}: {p.run} {p.stage}")
+
+    return tell

@@ -76,11 +76,16 @@ class StepBars:
     def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
-    def report(self, what: str, done: int, total: int) -> None:
-        """A step's progress; a name that is new starts a bar."""
+    @property
+    def shown(self) -> bool:
+        """Whether there is a terminal that shows them."""
+        return not self._bars.disable
+
+    def report(self, what: str, done: int, total: int, words: str = "") -> None:
+        """A step's progress; a name that is new starts a bar. ``words`` are shown instead of the name."""
         if what not in self._steps:
             self._steps[what] = self._bars.add_task(what, total=total)
-        self._bars.update(self._steps[what], completed=done, total=total)
+        self._bars.update(self._steps[what], completed=done, total=total, description=words or what)
 
 
 def _plain(value: object) -> Any:

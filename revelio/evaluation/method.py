@@ -39,7 +39,9 @@ class Example:
 class Method(Protocol):
     """Scores candidates. Raising on an incident counts as a miss there."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As tables show it."""
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
         """Scores of all queries, none left out."""

@@ -1,0 +1,51 @@
+"""The house's rules that a checker can hold."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LINT = Path(sys.executable).with_name("lint-imports")
+
+
+def _loaded_by(statement: str) -> set[str]:
+    """Top-level packages in memory after a statement, in a process of its own."""
+    code = f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, timeout=60)
+    return set(done.stdout.split())
+
+
+def test_import_contracts_hold() -> None:
+    done = subprocess.run([LINT, "--no-cache"], capture_output=True, text=True, check=False, cwd=ROOT, timeout=120)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_serving_module_that_read_labels_would_break_a_contract(tmp_path: Path) -> None:
+    for package in ("revelio", "webui", "fault_injection", "testbed"):
+        subprocess.run(["cp", "-r", ROOT / package, tmp_path / package], check=True)
+    (tmp_path / ".importlinter").write_bytes((ROOT / ".importlinter").read_bytes())
+    recommender = tmp_path / "revelio" / "recommender.py"
+    recommender.write_text(f"import torch\nimport revelio.incidents.dataset\n{recommender.read_text()}")
+    done = subprocess.run([LINT, "--no-cache"], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
+    assert done.returncode == 1
+    broken = [line.split(" BROKEN")[0] for line in done.stdout.splitlines() if " BROKEN" in line]
+    assert broken == [
+        "Only training, evaluation, fault injection and the command line import labels",
+        "Nothing that answers people reaches labels, not even through others",
+        "Only training code imports torch and its kin",
+    ]
+
+
+@pytest.mark.parametrize("module", ["revelio.workbench", "webui.app", "revelio.evaluation.runner"])
+def test_serving_and_evaluation_load_no_training_library(module: str) -> None:
+    assert not _loaded_by(f"import {module}") & {"torch", "transformers", "sentence_transformers", "sklearn", "onnx"}
+
+
+def test_help_loads_none_of_the_heavy_libraries() -> None:
+    loaded = _loaded_by("from revelio.cli.app import build; build()")
+    assert "typer" in loaded
+    assert not loaded & {"numpy", "onnxruntime", "fastapi", "sqlalchemy", "httpx", "pydantic", "rich", "docker"}
