@@ -1,0 +1,108 @@
+"""cart: what each session means to buy, in Redis, priced by products."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from apps.shop.pricing import price_tag, total
+from kit.cache import Store
+from kit.peers import Peer
+from kit.service import Resource, run
+from kit.settings import Settings
+
+log = logging.getLogger(__name__)
+KEEP_SECONDS = 1800
+MOST = 99
+
+
+class Carts:
+    """One Redis hash a session: product to quantity."""
+
+    def __init__(self, store: Store, products: Peer) -> None:
+        self.store, self.products = store, products
+
+    async def add(self, session: str, product: int, quantity: int) -> dict[str, Any]:
+        """Put a product in, or more of it."""
+        if not 1 <= quantity <= MOST:
+            raise HTTPException(400, f"quantity must be 1 to {MOST}")
+        found = await self.products.get(f"/products/{product}")
+        if found["stock"] < quantity:
+            raise HTTPException(409, f"product {product} is sold out")
+        key = f"cart:{session}"
+        count = await self.store.client.hincrby(key, str(product), quantity)
+        await self.store.client.expire(key, KEEP_SECONDS)
+        log.info("added %d of product %d", quantity, product)
+        return {"product": product, "quantity": count, "name": found["name"], "price": found["price"]}
+
+    async def change(self, session: str, product: int, quantity: int) -> None:
+        """Set a quantity; 0 takes the product out."""
+        if not 0 <= quantity <= MOST:
+            raise HTTPException(400, f"quantity must be 0 to {MOST}")
+        if quantity:
+            await self.store.client.hset(f"cart:{session}", str(product), quantity)
+        else:
+            await self.store.client.hdel(f"cart:{session}", str(product))
+
+    async def view(self, session: str) -> dict[str, Any]:
+        """All lines with today's prices, and their sum."""
+        held = await self.store.client.hgetall(f"cart:{session}")
+        found = await asyncio.gather(*(self.products.get(f"/products/{number}") for number in held))
+        lines = []
+        for product, quantity in zip(found, held.values(), strict=True):
+            amount = product["price"] * int(quantity)
+            lines.append(
+                {
+                    "product": product["id"],
+                    "name": product["name"],
+                    "price": product["price"],
+                    "quantity": int(quantity),
+                    "amount": amount,
+                    "tag": price_tag(product["name"], amount),
+                }
+            )
+        return {"lines": lines, "total": total([(line["price"], line["quantity"]) for line in lines])}
+
+    async def clear(self, session: str) -> None:
+        """Forget the cart."""
+        await self.store.client.delete(f"cart:{session}")
+
+
+def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
+    """Routes and resources."""
+    store = Store(settings.redis)
+    carts = Carts(store, Peer("products", settings.peer("products")))
+
+    async def add(request: Request) -> Response:
+        body = await request.json()
+        return JSONResponse(await carts.add(request.path_params["session"], int(body["product"]), int(body.get("quantity", 1))))
+
+    async def change(request: Request) -> Response:
+        body = await request.json()
+        await carts.change(request.path_params["session"], request.path_params["product"], int(body["quantity"]))
+        return JSONResponse({})
+
+    async def view(request: Request) -> Response:
+        return JSONResponse(await carts.view(request.path_params["session"]))
+
+    async def clear(request: Request) -> Response:
+        await carts.clear(request.path_params["session"])
+        return JSONResponse({})
+
+    routes = [
+        Route("/carts/{session}", view),
+        Route("/carts/{session}", clear, methods=["DELETE"]),
+        Route("/carts/{session}/lines", add, methods=["POST"]),
+        Route("/carts/{session}/lines/{product:int}", change, methods=["PUT"]),
+    ]
+    return routes, [store]
+
+
+if __name__ == "__main__":
+    run(make)

@@ -1,0 +1,56 @@
+"""Tables and first data, made once by whichever service comes first."""
+
+from __future__ import annotations
+
+import random
+
+import asyncpg
+
+PRODUCTS = 4_000
+_LOCK = 77_001
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS products (
+  id integer PRIMARY KEY, name text NOT NULL, category text NOT NULL, description text NOT NULL,
+  price integer NOT NULL CHECK (price > 0), stock integer NOT NULL CHECK (stock >= 0), sold integer NOT NULL DEFAULT 0);
+CREATE INDEX IF NOT EXISTS products_sold ON products (sold DESC, id);
+CREATE TABLE IF NOT EXISTS payments (
+  token text PRIMARY KEY, amount integer NOT NULL, card text NOT NULL, state text NOT NULL, at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE IF NOT EXISTS orders (
+  id bigserial PRIMARY KEY, session text NOT NULL, key text NOT NULL UNIQUE, total integer NOT NULL, shipping integer NOT NULL,
+  token text NOT NULL, state text NOT NULL, at timestamptz NOT NULL DEFAULT now());
+CREATE INDEX IF NOT EXISTS orders_session ON orders (session, id DESC);
+CREATE TABLE IF NOT EXISTS order_lines (
+  order_id bigint NOT NULL REFERENCES orders (id), product integer NOT NULL, quantity integer NOT NULL CHECK (quantity > 0),
+  price integer NOT NULL, PRIMARY KEY (order_id, product));
+"""
+_MAKES = ("Linen", "Wool", "Oak", "Steel", "Cotton", "Glass", "Copper", "Bamboo", "Cork", "Marble", "Walnut", "Canvas")
+_THINGS = {
+    "clothes": ("shirt", "scarf", "jacket", "trousers", "socks", "hat", "dress", "gloves"),
+    "kitchen": ("pan", "kettle", "bowl", "knife", "board", "jar", "ladle"),
+    "living": ("lamp", "cushion", "blanket", "clock", "vase", "stool", "shelf"),
+    "bath": ("towel", "mirror", "basket", "mat", "dish"),
+}
+_WORDS = ("soft", "durable", "handmade", "light", "classic", "warm", "simple", "washable", "large", "small", "patterned", "plain")
+
+
+async def prepare(connection: asyncpg.Connection) -> None:
+    """Make tables and products when they are not there yet; safe when several services start at once."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        await connection.execute(_SCHEMA)
+        if await connection.fetchval("SELECT count(*) FROM products"):
+            return
+        await connection.copy_records_to_table(
+            "products", records=list(_products()), columns=("id", "name", "category", "description", "price", "stock", "sold")
+        )
+
+
+def _products() -> list[tuple[int, str, str, str, int, int, int]]:
+    rng = random.Random(7)
+    rows = []
+    for number in range(1, PRODUCTS + 1):
+        category = rng.choice(tuple(_THINGS))
+        name = f"{rng.choice(_MAKES)} {rng.choice(_THINGS[category])} no. {number}"
+        description = " ".join(rng.choices(_WORDS, k=25))
+        rows.append((number, name, category, description, rng.randrange(390, 19_900), 1_000_000, rng.randrange(0, 500)))
+    return rows

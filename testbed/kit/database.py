@@ -1,0 +1,52 @@
+"""A Postgres pool with its gauges."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+
+from kit.telemetry import POOL_CONNECTIONS, POOL_MAX, POOL_WAITING
+
+
+class Database:
+    """A bounded pool. ``connection`` waits at most two seconds for a free one."""
+
+    def __init__(self, url: str, size: int = 8) -> None:
+        self._url, self._size = url, size
+        self._pool: asyncpg.Pool | None = None
+        POOL_MAX.labels("postgres").set(size)
+        POOL_CONNECTIONS.labels("postgres", "used").set_function(lambda: self._used())
+        POOL_CONNECTIONS.labels("postgres", "idle").set_function(lambda: self._idle())
+
+    async def open(self) -> None:
+        """Connect."""
+        self._pool = await asyncpg.create_pool(self._url, min_size=2, max_size=self._size, command_timeout=4)
+
+    async def close(self) -> None:
+        """Disconnect."""
+        if self._pool:
+            await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[asyncpg.Connection]:
+        """One connection of the pool."""
+        if self._pool is None:
+            raise RuntimeError("the database is not open")
+        waiting = POOL_WAITING.labels("postgres")
+        waiting.inc()
+        try:
+            connection = await self._pool.acquire(timeout=2)
+        finally:
+            waiting.dec()
+        try:
+            yield connection
+        finally:
+            await self._pool.release(connection)
+
+    def _used(self) -> int:
+        return self._pool.get_size() - self._pool.get_idle_size() if self._pool else 0
+
+    def _idle(self) -> int:
+        return self._pool.get_idle_size() if self._pool else 0

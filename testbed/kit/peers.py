@@ -1,0 +1,87 @@
+"""Calls to other services: bounded pools, time-outs, one retry of reads, and a metric for every outcome."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+import httpx
+from opentelemetry import trace
+
+from kit.telemetry import CLIENT_SECONDS
+
+log = logging.getLogger(__name__)
+
+
+class PeerError(Exception):
+    """Another service did not help. ``status`` is what to answer in turn."""
+
+    def __init__(self, peer: str, status: int, reason: str) -> None:
+        super().__init__(f"{peer}: {reason}")
+        self.peer, self.status, self.reason = peer, status, reason
+
+
+class Peer:
+    """One other service."""
+
+    def __init__(self, name: str, url: str, timeout: float = 2.0, connections: int = 20) -> None:
+        self.name = name
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        self._client = httpx.AsyncClient(base_url=url, timeout=httpx.Timeout(timeout, pool=1.0), limits=limits)
+
+    async def get(self, path: str, **params: str | int) -> Any:
+        """GET as JSON; a lost connection is tried once more."""
+        try:
+            return await self._call("GET", path, params=params)
+        except PeerError as error:
+            if error.reason != "connection":
+                raise
+            log.warning("retrying GET %s at %s after a lost connection", path, self.name)
+            return await self._call("GET", path, params=params)
+
+    async def post(self, path: str, body: object) -> Any:
+        """POST a JSON body; never repeated."""
+        return await self._call("POST", path, json=body)
+
+    async def put(self, path: str, body: object) -> Any:
+        """PUT a JSON body."""
+        return await self._call("PUT", path, json=body)
+
+    async def delete(self, path: str) -> Any:
+        """DELETE."""
+        return await self._call("DELETE", path)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    async def _call(self, method: str, path: str, **options: Any) -> Any:
+        began, status, kind = time.perf_counter(), "", ""
+        try:
+            answer = await self._client.request(method, path, **options)
+            status = str(answer.status_code)
+        except httpx.PoolTimeout as error:
+            kind = "pool"
+            raise self._failed(503, kind, f"{method} {path}: no free connection") from error
+        except httpx.TimeoutException as error:
+            kind = "timeout"
+            raise self._failed(504, kind, f"{method} {path}: no answer in time") from error
+        except httpx.TransportError as error:
+            kind = "connection"
+            raise self._failed(502, kind, f"{method} {path}: {error or type(error).__name__}") from error
+        finally:
+            CLIENT_SECONDS.labels(self.name, status, kind).observe(time.perf_counter() - began)
+        if answer.status_code >= 500:
+            # A time-out further down stays a time-out for the user.
+            raise self._failed(
+                504 if answer.status_code == 504 else 502, "answer", f"{method} {path}: status {answer.status_code}"
+            )
+        if answer.status_code >= 400:
+            raise PeerError(self.name, answer.status_code, answer.json().get("error", "refused"))
+        return answer.json()
+
+    def _failed(self, status: int, reason: str, text: str) -> PeerError:
+        log.error("call to %s failed: %s", self.name, text)
+        trace.get_current_span().set_status(trace.StatusCode.ERROR, f"{self.name}: {reason}")
+        return PeerError(self.name, status, reason)

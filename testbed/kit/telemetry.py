@@ -1,0 +1,48 @@
+"""Traces and metrics, with OpenTelemetry's names."""
+
+from __future__ import annotations
+
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
+from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
+from opentelemetry.instrumentation.redis import RedisInstrumentor
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from prometheus_client import Gauge, Histogram
+
+from kit.settings import Settings
+
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+SERVER_SECONDS = Histogram(
+    "http_server_request_duration_seconds",
+    "Requests served",
+    ("http_request_method", "http_route", "http_response_status_code"),
+    buckets=BUCKETS,
+)
+CLIENT_SECONDS = Histogram(
+    "http_client_request_duration_seconds",
+    "Requests made to other services",
+    ("server_address", "http_response_status_code", "error_type"),
+    buckets=BUCKETS,
+)
+POOL_CONNECTIONS = Gauge("db_client_connection_count", "Database connections by state", ("pool", "state"))
+POOL_MAX = Gauge("db_client_connection_max", "Most database connections allowed", ("pool",))
+POOL_WAITING = Gauge("db_client_connection_pending_requests", "Callers waiting for a database connection", ("pool",))
+BUILD = Gauge("app_build_info", "The deployed version", ("version",))
+
+
+def start_telemetry(settings: Settings) -> TracerProvider:
+    """Send spans within a second; instrument HTTP, SQL and Redis clients."""
+    provider = TracerProvider(resource=Resource.create({"service.name": settings.service, "service.version": settings.version}))
+    if settings.traces:
+        exporter = OTLPSpanExporter(endpoint=settings.traces, insecure=True, timeout=2)
+        provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=700, max_export_batch_size=256))
+    trace.set_tracer_provider(provider)
+    HTTPXClientInstrumentor().instrument()
+    AsyncPGInstrumentor().instrument()
+    RedisInstrumentor().instrument()
+    BUILD.labels(settings.version).set(1)
+    return provider
