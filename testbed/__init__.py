@@ -1,0 +1,1 @@
+"""The applications that faults are put into, their backends and their users. Imports nothing of Revelio's."""
