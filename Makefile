@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack check stack bench lock
+.PHONY: help run install test test-stack check stack bench reference lock
 APP ?= shop
 BIN := .venv/bin
 
@@ -25,6 +25,9 @@ stack: .venv/.run ## one application (APP=shop) with every backend, in Docker
 
 bench: .venv/.run ## the figures that product.md sets limits for
 	$(BIN)/revelio bench
+
+reference: .venv/.run ## write docs/reference from the program itself
+	$(BIN)/python -m revelio.cli.reference
 
 lock: .venv/.run ## resolve the locked requirements again
 	.ci/lock

@@ -14,6 +14,7 @@ from revelio.cli.output import Json, console, emit, say, table
 from revelio.errors import InvalidInputError, RevelioError
 
 if TYPE_CHECKING:
+    from revelio.incidents.recorded import RecordedIncidents
     from revelio.types import Evidence
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -43,7 +44,7 @@ def show_all(json: Json = False) -> None:
       revelio incidents list
       REVELIO_INCIDENTS=var/incidents revelio incidents list --json
     """
-    found = open_workbench().recorded()
+    found = _recorded().list()
     if json:
         emit([{"id": i.id, "system": i.system, "opened_at": i.opened_at, "reports": i.reports} for i in found])
     elif found:
@@ -60,7 +61,7 @@ def show(incident_id: Annotated[str, typer.Argument(metavar="ID")], json: Json =
       revelio incidents show shop-1a2b3c4d5e
       revelio incidents show shop-1a2b3c4d5e --json     (one record of the exchange format)
     """
-    found = open_workbench().incidents.get(incident_id)
+    found = _recorded().get(incident_id)
     if json:
         from revelio.incidents.exchange import dump_record
 
@@ -124,7 +125,7 @@ def hand_out(
     """
     from revelio.incidents.exchange import write_records
 
-    incidents = open_workbench().incidents
+    incidents = _recorded()
     chosen = ids or list(incidents.ids())
     if not chosen:
         raise InvalidInputError(f"there is nothing to export in {incidents.folder}")
@@ -174,6 +175,12 @@ def record(
         say(f"{incident_id} is in {path}")
         for source in seen.evidence.missing:
             say(f"  {source} did not answer and is not in it")
+
+
+def _recorded() -> RecordedIncidents:
+    from revelio.incidents.recorded import RecordedIncidents
+
+    return RecordedIncidents(settings_with().incidents)
 
 
 def _writable(to: Path | None) -> Path:

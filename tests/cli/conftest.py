@@ -1,0 +1,20 @@
+"""The command line on settings of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import CommandLine
+
+
+@pytest.fixture
+def revelio(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> CommandLine:
+    """The command line, in an empty folder, with no setting from outside."""
+    for name in [n for n in os.environ if n.startswith("REVELIO_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("REVELIO_INCIDENTS", str(tmp_path / "incidents"))
+    monkeypatch.chdir(tmp_path)
+    return CommandLine(monkeypatch, capsys)
