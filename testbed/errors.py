@@ -3,3 +3,7 @@
 
 class StackError(Exception):
     """The stack cannot be brought up, looked at or taken down; the message says what is wrong and what to do."""
+
+
+class CorpusError(Exception):
+    """The report corpus lacks something; the message names the file."""

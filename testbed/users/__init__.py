@@ -1,0 +1,1 @@
+"""Users of the applications: a steady load, and probe users who note what a person would see."""

@@ -1,0 +1,94 @@
+"""What users write: texts of the corpus for the cells that fit, their figures filled in from what was seen."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.errors import CorpusError
+from testbed.users.notes import Visit
+
+CORPUS = Path(__file__).resolve().parent.parent / "reports"
+_ITEMS = ("the linen shirt", "an oak lamp", "the copper kettle", "two wool blankets", "the walnut shelf", "a glass vase")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportText:
+    """One text with its writer and the cell it was written for."""
+
+    text: str
+    writer: str
+    cell: str
+
+
+def choose_reports(
+    cells: Sequence[str],
+    visits: Sequence[Visit],
+    writers: Sequence[str],
+    seed: str,
+    count: int,
+    opened_at: float,
+    folder: Path = CORPUS,
+) -> tuple[ReportText, ...]:
+    """Up to ``count`` texts, each by another writer while there are some, the worst cells most often.
+
+    ``cells`` as ``testbed.users.cells.cells`` gives them. Raises ``CorpusError`` when the corpus lacks a writer.
+    """
+    rng = random.Random(seed)
+    texts = {w: _texts(folder, w) for w in writers}
+    chosen: list[ReportText] = []
+    order = rng.sample(list(writers), len(writers))
+    for number in range(count):
+        wanted = cells[min(number // 2, len(cells) - 1)] if number % 2 == 0 else cells[number % len(cells)]
+        fits = [
+            (w, cell, text)
+            for w in order[number % len(order) :] + order[: number % len(order)]
+            for cell, text in texts[w][wanted]
+        ]
+        taken = {(c.writer, c.cell) for c in chosen}
+        found = next(((w, cell, text) for w, cell, text in _shuffled_by_writer(fits, rng) if (w, cell) not in taken), None)
+        if found is not None:
+            chosen.append(ReportText(_filled(found[2], wanted, visits, opened_at, rng), found[0], found[1]))
+    return tuple(chosen)
+
+
+def _shuffled_by_writer(fits: list[tuple[str, str, str]], rng: random.Random) -> list[tuple[str, str, str]]:
+    """Writers in the order given, each writer's variants shuffled."""
+    groups: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for fit in fits:
+        groups[fit[0]].append(fit)
+    return [fit for group in groups.values() for fit in rng.sample(group, len(group))]
+
+
+def _texts(folder: Path, writer: str) -> dict[str, list[tuple[str, str]]]:
+    path = folder / f"{writer}.jsonl"
+    if not path.is_file():
+        raise CorpusError(f"{path}: no reports by {writer}; the corpus has one file a writer")
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            found[row["cell"].split("#")[0]].append((row["cell"], row["text"]))
+    return found
+
+
+def _filled(text: str, cell: str, visits: Sequence[Visit], opened_at: float, rng: random.Random) -> str:
+    feature = cell.split("/")[1]
+    bad = [v for v in visits if v.outcome != "ok" and feature in (v.feature, "_site")]
+    seconds = max((v.seconds for v in bad), default=float(rng.randint(6, 20)))
+    status = next((v.status for v in reversed(bad) if v.status and v.status >= 400), 500)
+    since = dt.datetime.fromtimestamp(bad[0].at if bad else opened_at, tz=dt.UTC)
+    values = {
+        "seconds": str(max(2, round(seconds))),
+        "status": str(status),
+        "time": since.strftime("%H:%M"),
+        "item": rng.choice(_ITEMS),
+    }
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text
