@@ -17,8 +17,8 @@ class Database:
         self._url, self._size = url, size
         self._pool: asyncpg.Pool | None = None
         POOL_MAX.labels("postgres").set(size)
-        POOL_CONNECTIONS.labels("postgres", "used").set_function(lambda: self._used())
-        POOL_CONNECTIONS.labels("postgres", "idle").set_function(lambda: self._idle())
+        POOL_CONNECTIONS.labels("postgres", "used").set_function(self._used)
+        POOL_CONNECTIONS.labels("postgres", "idle").set_function(self._idle)
 
     async def open(self) -> None:
         """Connect."""

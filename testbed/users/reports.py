@@ -35,7 +35,7 @@ def choose_reports(
     opened_at: float,
     folder: Path = CORPUS,
 ) -> tuple[ReportText, ...]:
-    """Up to ``count`` texts, each by another writer while there are some, the worst cells most often.
+    """Up to ``count`` texts, no writer twice in a row while there are others, the worst cells most often.
 
     ``cells`` as ``testbed.users.cells.cells`` gives them. Raises ``CorpusError`` when the corpus lacks a writer.
     """
@@ -44,25 +44,16 @@ def choose_reports(
     chosen: list[ReportText] = []
     order = rng.sample(list(writers), len(writers))
     for number in range(count):
-        wanted = cells[min(number // 2, len(cells) - 1)] if number % 2 == 0 else cells[number % len(cells)]
+        wanted = cells[number % len(cells)] if number % 2 else cells[min(number // 2, len(cells) - 1)]
+        turn = number % len(order)
         fits = [
-            (w, cell, text)
-            for w in order[number % len(order) :] + order[: number % len(order)]
-            for cell, text in texts[w][wanted]
+            (w, *text) for w in (*order[turn:], *order[:turn]) for text in rng.sample(texts[w][wanted], len(texts[w][wanted]))
         ]
         taken = {(c.writer, c.cell) for c in chosen}
-        found = next(((w, cell, text) for w, cell, text in _shuffled_by_writer(fits, rng) if (w, cell) not in taken), None)
+        found = next((f for f in fits if f[:2] not in taken), None)
         if found is not None:
             chosen.append(ReportText(_filled(found[2], wanted, visits, opened_at, rng), found[0], found[1]))
     return tuple(chosen)
-
-
-def _shuffled_by_writer(fits: list[tuple[str, str, str]], rng: random.Random) -> list[tuple[str, str, str]]:
-    """Writers in the order given, each writer's variants shuffled."""
-    groups: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
-    for fit in fits:
-        groups[fit[0]].append(fit)
-    return [fit for group in groups.values() for fit in rng.sample(group, len(group))]
 
 
 def _texts(folder: Path, writer: str) -> dict[str, list[tuple[str, str]]]:

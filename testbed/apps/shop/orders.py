@@ -99,7 +99,8 @@ class Orders:
     ) -> int:
         async with self.database.connection() as connection, connection.transaction():
             order: int = await connection.fetchval(
-                "INSERT INTO orders (session, key, total, shipping, token, state) VALUES ($1, $2, $3, $4, $5, 'paid') RETURNING id",
+                "INSERT INTO orders (session, key, total, shipping, token, state)"
+                " VALUES ($1, $2, $3, $4, $5, 'paid') RETURNING id",
                 session,
                 key,
                 due,

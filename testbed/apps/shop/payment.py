@@ -56,7 +56,8 @@ class Ledger:
         """Take the money; 402 unless the token was authorised for at least the amount and not used. Gives a receipt."""
         async with self.database.connection() as connection:
             row = await connection.fetchrow(
-                "UPDATE payments SET state = 'captured', amount = $2 WHERE token = $1 AND state = 'authorised' AND amount >= $2 RETURNING card",
+                "UPDATE payments SET state = 'captured', amount = $2"
+                " WHERE token = $1 AND state = 'authorised' AND amount >= $2 RETURNING card",
                 token,
                 amount,
             )

@@ -14,7 +14,8 @@ CREATE TABLE IF NOT EXISTS products (
   price integer NOT NULL CHECK (price > 0), stock integer NOT NULL CHECK (stock >= 0), sold integer NOT NULL DEFAULT 0);
 CREATE INDEX IF NOT EXISTS products_sold ON products (sold DESC, id);
 CREATE TABLE IF NOT EXISTS payments (
-  token text PRIMARY KEY, amount integer NOT NULL, card text NOT NULL, state text NOT NULL, at timestamptz NOT NULL DEFAULT now());
+  token text PRIMARY KEY, amount integer NOT NULL, card text NOT NULL, state text NOT NULL,
+  at timestamptz NOT NULL DEFAULT now());
 CREATE TABLE IF NOT EXISTS orders (
   id bigserial PRIMARY KEY, session text NOT NULL, key text NOT NULL UNIQUE, total integer NOT NULL, shipping integer NOT NULL,
   token text NOT NULL, state text NOT NULL, at timestamptz NOT NULL DEFAULT now());
