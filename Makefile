@@ -20,7 +20,7 @@ test-stack: .venv/.dev ## the tests against the real stack
 check: .venv/.dev ## format, lint, types, import contracts
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-stack: .venv/.run ## one application (APP=shop) with every backend, in Docker
+stack: .venv/.stack ## one application (APP=shop) with every backend, in Docker
 	$(BIN)/revelio testbed up $(APP)
 
 bench: .venv/.run ## the figures that product.md sets limits for
@@ -35,5 +35,8 @@ lock: .venv/.run ## resolve the locked requirements again
 .venv/.run: requirements/build.txt requirements/run.txt pyproject.toml
 	.ci/setup run
 
-.venv/.dev: requirements/build.txt requirements/run.txt requirements/dev.txt pyproject.toml
+.venv/.stack: requirements/build.txt requirements/stack.txt pyproject.toml
+	.ci/setup stack
+
+.venv/.dev: requirements/build.txt requirements/dev.txt pyproject.toml
 	.ci/setup dev

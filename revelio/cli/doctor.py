@@ -96,11 +96,8 @@ def _incidents(bench: Workbench, settings: Settings) -> Finding:
 
 def _backends(bench: Workbench, system: str) -> Iterator[Finding]:
     remedy = f"bring it up (`revelio testbed up {system}` for the testbed), or set systems.{system}.backends in revelio.toml"
-    for name, tool in bench.system(system).tools.items():
-        try:
-            yield Finding(f"{system}: {name}", "good", tool.ping())
-        except RevelioError as error:
-            yield Finding(f"{system}: {name}", "absent", str(error), remedy)
+    for tool in bench.system(system).ping():
+        yield Finding(f"{system}: {tool.tool}", "good" if tool.up else "absent", tool.detail, "" if tool.up else remedy)
 
 
 def _optional_parts() -> Iterator[Finding]:
