@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import Any
 
 import ecs_logging
 from opentelemetry import trace
 
 
-class TraceContext(logging.Filter):
-    """Adds trace.id and span.id of the current span."""
+class Formatter(ecs_logging.StdlibFormatter):
+    """ECS with the level's usual name (ERROR) and the ids of the current span."""
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Never drops a record."""
+    def format_to_ecs(self, record: logging.LogRecord) -> dict[str, Any]:
+        """One log line as a document."""
+        line: dict[str, Any] = super().format_to_ecs(record)
+        line["log.level"] = record.levelname
         context = trace.get_current_span().get_span_context()
         if context.is_valid:
-            record.__dict__["trace.id"] = format(context.trace_id, "032x")
-            record.__dict__["span.id"] = format(context.span_id, "016x")
-        return True
+            line["trace"] = {"id": format(context.trace_id, "032x")}
+            line["span"] = {"id": format(context.span_id, "016x")}
+        return line
 
 
 def start_logs(service: str, version: str) -> None:
     """One handler on the root logger; chatty libraries only warn."""
     handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(
-        ecs_logging.StdlibFormatter(
-            exclude_fields=["process", "log.original", "log.origin.function"],
-            extra={"service": {"name": service, "version": version}},
-        )
-    )
-    handler.addFilter(TraceContext())
+    named = {"service": {"name": service, "version": version}}
+    handler.setFormatter(Formatter(exclude_fields=["process", "log.original", "log.origin.function"], extra=named))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    for name in ("httpx", "httpcore", "uvicorn.access", "opentelemetry"):
+    for name in ("httpx", "httpcore", "uvicorn", "uvicorn.error", "opentelemetry"):
         logging.getLogger(name).setLevel(logging.WARNING)
