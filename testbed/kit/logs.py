@@ -16,7 +16,7 @@ class Formatter(ecs_logging.StdlibFormatter):
     def format_to_ecs(self, record: logging.LogRecord) -> dict[str, Any]:
         """One log line as a document."""
         line: dict[str, Any] = super().format_to_ecs(record)
-        line["log.level"] = record.levelname
+        line["log"]["level"] = record.levelname
         context = trace.get_current_span().get_span_context()
         if context.is_valid:
             line["trace"] = {"id": format(context.trace_id, "032x")}
