@@ -40,13 +40,20 @@ api = APIRouter(prefix="/api/v1", tags=["api"])
 probes = APIRouter(tags=["probes"])
 
 
-@api.post("/recommendations", operation_id="recommend", responses=_refusals(403, 404, 413, 422, 503))
+@api.post(
+    "/recommendations", operation_id="recommend", response_description="The answer", responses=_refusals(403, 404, 413, 422, 503)
+)
 def recommend(asked: RecommendationRequest, desk: TheDesk) -> RecommendationView:
     """Rank the queries that most likely show the root cause behind a report. Name a system or an incident, not both."""
     return _view(desk.ask(Question(asked.report, asked.system, asked.incident, asked.k, asked.run, asked.opened_at)))
 
 
-@api.get("/recommendations/{recommendation_id}", operation_id="show", responses=_refusals(404, 503))
+@api.get(
+    "/recommendations/{recommendation_id}",
+    operation_id="show",
+    response_description="The answer",
+    responses=_refusals(404, 422, 503),
+)
 def show(recommendation_id: str, desk: TheDesk) -> RecommendationView:
     """An earlier answer, with the results that its queries have given since."""
     return _view(desk.answer(recommendation_id))
@@ -55,7 +62,8 @@ def show(recommendation_id: str, desk: TheDesk) -> RecommendationView:
 @api.post(
     "/recommendations/{recommendation_id}/queries/{query_id}/run",
     operation_id="run_query",
-    responses=_refusals(403, 404, 502, 503),
+    response_description="The result",
+    responses=_refusals(403, 404, 422, 502, 503),
 )
 def run_query(recommendation_id: str, query_id: str, desk: TheDesk) -> ResultView:
     """Run one query of an answer, read only, in that answer's window."""
@@ -66,6 +74,7 @@ def run_query(recommendation_id: str, query_id: str, desk: TheDesk) -> ResultVie
     "/recommendations/{recommendation_id}/feedback",
     operation_id="give_feedback",
     status_code=201,
+    response_description="Kept",
     responses=_refusals(403, 404, 413, 422, 503),
 )
 def give_feedback(recommendation_id: str, said: FeedbackRequest, desk: TheDesk) -> FeedbackView:
@@ -80,7 +89,7 @@ def give_feedback(recommendation_id: str, said: FeedbackRequest, desk: TheDesk) 
     )
 
 
-@api.get("/incidents", operation_id="list_incidents", responses=_refusals(503))
+@api.get("/incidents", operation_id="list_incidents", response_description="All of them", responses=_refusals(503))
 def list_incidents(desk: TheDesk) -> list[IncidentView]:
     """The recorded incidents that can be asked about, oldest first."""
     return [
@@ -89,20 +98,25 @@ def list_incidents(desk: TheDesk) -> list[IncidentView]:
     ]
 
 
-@api.get("/systems", operation_id="list_systems")
+@api.get("/systems", operation_id="list_systems", response_description="All of them")
 def list_systems(desk: TheDesk) -> list[SystemView]:
     """The systems that can be asked about live."""
     settings = desk.bench.settings.systems
     return [SystemView(name=name, tools=sorted(settings[name].backends)) for name in desk.bench.systems]
 
 
-@probes.get("/healthz", operation_id="healthz")
+@probes.get("/healthz", operation_id="healthz", response_description="Up")
 def healthz() -> Health:
     """The process is up."""
     return Health(status="ok")
 
 
-@probes.get("/readyz", operation_id="readyz", responses={503: {"model": Health, "description": "Not ready, and why"}})
+@probes.get(
+    "/readyz",
+    operation_id="readyz",
+    response_description="Ready",
+    responses={503: {"model": Health, "description": "Not ready, and why"}},
+)
 def readyz(desk: TheDesk, response: Response) -> Health:
     """Model and database are usable."""
     troubles = desk.troubles()
@@ -111,7 +125,12 @@ def readyz(desk: TheDesk, response: Response) -> Health:
     return Health(status="not ready" if troubles else "ready", troubles=list(troubles))
 
 
-@probes.get("/metrics", operation_id="metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@probes.get(
+    "/metrics",
+    operation_id="metrics",
+    response_class=Response,
+    responses={200: {"description": "Prometheus text format", "content": {"text/plain": {}}}},
+)
 def metrics(desk: TheDesk) -> Response:
     """The server's own figures, for Prometheus."""
     return Response(desk.figures.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from revelio import __version__
@@ -18,6 +17,7 @@ from webui.api import api, probes
 from webui.desk import Desk
 from webui.figures import Figures, RequestFigures
 from webui.guards import BodyLimit, SameOrigin, SecurityHeaders
+from webui.listening import require_loopback
 from webui.pages import pages
 from webui.problems import add_handlers
 from webui.reference import reference
@@ -31,9 +31,11 @@ _BYTES_PER_CHARACTER = 12
 def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI:
     """The web page and the API. ``bench`` replaces the workbench that the settings describe.
 
-    Raises ``StoreError`` when the database cannot be opened. A damaged model is no reason not to start: ``/readyz`` and
+    Raises ``InvalidInputError`` when the settings name an address other than loopback, ``StoreError`` when the database
+    cannot be opened. A damaged model is no reason not to start: ``/readyz`` and
     every page say what is wrong with it.
     """
+    require_loopback(settings.host)
     figures = Figures()
     desk = Desk(bench or Workbench(settings), Store(settings.database), figures)
 
@@ -61,7 +63,6 @@ def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI
     # The last one added is the first to see a request.
     app.add_middleware(BodyLimit, limit=settings.max_report_chars * _BYTES_PER_CHARACTER + 16_384)
     app.add_middleware(SameOrigin)
-    app.add_middleware(GZipMiddleware, minimum_size=1000)
     app.add_middleware(RequestFigures, figures=figures)
     app.add_middleware(SecurityHeaders)
     return app

@@ -55,7 +55,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceView:
-    """What running a query showed. ``lit`` when its signal counts as present."""
+    """What running a query showed. ``lit`` when its signal counts as present; ``numeric`` says which columns hold figures."""
 
     summary: str
     reason: str
@@ -64,6 +64,7 @@ class EvidenceView:
     charts: tuple[Chart, ...]
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    numeric: tuple[bool, ...]
     bars: tuple[Bar, ...]
     spans_left_out: int
     truncated: bool
@@ -72,14 +73,17 @@ class EvidenceView:
 
 def evidence_view(result: Result, evidence: Evidence) -> EvidenceView:
     """The view of a result of a query that was run in the evidence's window."""
+    width = max([len(result.columns), *(len(row) for row in result.rows)])
+    rows = tuple((*row, *(None,) * (width - len(row))) for row in result.rows)
     return EvidenceView(
         summary=result.summary,
         reason=result.reason,
         signal=result.signal,
         lit=result.signal >= PRESENT,
         charts=tuple(_charts(result.series, evidence.baseline, evidence.window)),
-        columns=result.columns,
-        rows=result.rows,
+        columns=(*result.columns, *("",) * (width - len(result.columns))),
+        rows=rows,
+        numeric=tuple(_numeric(row[i] for row in rows) for i in range(width)),
         bars=_waterfall(result.spans),
         spans_left_out=max(0, len(result.spans) - MAX_SPANS),
         truncated=result.truncated,
@@ -109,7 +113,7 @@ def _chart(metric: str, unit: str, members: list[Series], baseline: Window, wind
         "window": [window.start - window.end, 0.0],
     }
     moments = tuple(
-        (f"{t - window.end:+.0f} s", *(wording.figure(column[i], unit) for column in values)) for i, t in enumerate(times)
+        (wording.offset(t - window.end), *(wording.figure(column[i], unit) for column in values)) for i, t in enumerate(times)
     )
     title = metric.replace("_", " ") + (f", {unit}" if unit else "")
     lines = tuple(_line(s, unit, baseline, window) for s in shown)
@@ -157,6 +161,11 @@ def _waterfall(spans: tuple[Span, ...]) -> tuple[Bar, ...]:
         )
         waiting.extend((child, depth + 1) for child in reversed(children.get(span.id, [])))
     return tuple(bars)
+
+
+def _numeric(cells: Iterable[Cell]) -> bool:
+    known = [c for c in cells if c is not None]
+    return bool(known) and all(isinstance(c, (int, float)) and not isinstance(c, bool) for c in known)
 
 
 def _finite(value: float | None) -> float | None:

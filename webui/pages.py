@@ -87,7 +87,7 @@ async def run(request: Request, answer_id: str, desk: TheDesk) -> Response:
         failure = ""
         try:
             desk.run(answer_id, query_id)
-        except SourceError as error:
+        except (SourceError, NotFoundError) as error:
             failure = str(error)
         return _after(request, desk, answer_id, query_id, failure)
 
@@ -131,7 +131,9 @@ async def read_form(request: Request) -> dict[str, str]:
 
 def _after(request: Request, desk: Desk, answer_id: str, query_id: str, failure: str = "") -> Response:
     saved = desk.answer(answer_id)
-    ranked = next(q for q in saved.recommendation.queries if q.query.id == query_id)
+    ranked = next((q for q in saved.recommendation.queries if q.query.id == query_id), None)
+    if ranked is None:
+        raise NotFoundError(f"no query {query_id!r} in this answer")
     if PART in request.headers:
         return render(request, CardPart(card(desk, saved, ranked, failure)))
     if failure:

@@ -30,6 +30,7 @@ def templates() -> Jinja2Templates:
         figure=wording.figure,
         duration=wording.duration,
         cell=wording.cell,
+        prose=wording.prose,
         shorten=wording.shorten,
     )
     environment.globals.update(version=__version__)

@@ -9,14 +9,18 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from revelio.store import Verdict
 
 
-def _without_nul(text: str) -> str:
+def _writable(text: str) -> str:
     if "\x00" in text:
         raise ValueError("holds NUL bytes, so it is not text")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("holds halves of surrogate pairs, so it is not text") from error
     return text
 
 
-Text = Annotated[str, AfterValidator(_without_nul)]
-Name = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(_without_nul)]
+Text = Annotated[str, AfterValidator(_writable)]
+Name = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(_writable)]
 
 
 class RecommendationRequest(BaseModel):

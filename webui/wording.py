@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 
+from markupsafe import Markup, escape
+
 from revelio.types import Cell
+
+_CODE = re.compile(r"`+([^`]+)`+")
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -55,6 +60,16 @@ def duration(ms: float) -> str:
     if size < 1000:
         return f"{_plain(ms)} ms"
     return f"{_plain(ms / 1000)} s" if size < 120_000 else f"{_plain(ms / 60_000)} min"
+
+
+def offset(seconds: float) -> str:
+    """Seconds from the moment of the report as "−28 s"."""
+    return f"{'−' if seconds < 0 else '+'}{abs(seconds):.0f} s"
+
+
+def prose(text: str) -> Markup:
+    """Text in which backticks mark code, as markup; everything else is escaped."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def cell(value: Cell) -> str:

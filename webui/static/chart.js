@@ -21,6 +21,10 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+function moment(seconds) {
+  return `${seconds < 0 ? "−" : "+"}${Math.abs(Math.round(seconds))} s`;
+}
+
 function short(value, unit) {
   if (value == null) return "–";
   if (unit === "bytes") {
@@ -56,7 +60,7 @@ function options(data, width) {
   const ink = colour("--muted");
   const grid = { stroke: colour("--line"), width: 1 };
   const axis = { stroke: ink, grid, ticks: { show: false }, font: "12px system-ui, sans-serif" };
-  const seconds = (t) => (t === 0 ? "report" : `${Math.round(t)} s`);
+  const seconds = (t) => (t === 0 ? "report" : moment(t));
   return {
     width,
     height: HEIGHT,
@@ -64,8 +68,8 @@ function options(data, width) {
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
     scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
     axes: [
-      { ...axis, values: (_, at) => at.map(seconds), space: 70 },
-      { ...axis, values: (_, at) => at.map((v) => short(v, data.unit)), size: 64 },
+      { ...axis, values: (_, at) => at.map(seconds), space: 70, size: 30 },
+      { ...axis, values: (_, at) => at.map((v) => short(v, data.unit)), size: 58 },
     ],
     series: [
       {},
@@ -86,7 +90,7 @@ export async function drawChart(place) {
     const chosen = options(data, place.clientWidth);
     chosen.hooks.setCursor = [(plot) => {
       const i = plot.cursor.idx;
-      tip.textContent = i == null ? "" : `${Math.round(data.times[i])} s: ${data.lines.map((l) => `${l.name} ${short(l.values[i], data.unit)}`).join(", ")}`;
+      tip.textContent = i == null ? "" : `${moment(data.times[i])}: ${data.lines.map((l) => `${l.name} ${short(l.values[i], data.unit)}`).join(", ")}`;
     }];
     const plot = new uPlot(chosen, columns, place);
     place.append(tip);

@@ -1,0 +1,86 @@
+"""Each page gets exactly its context, nothing more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from revelio.store import HistoryEntry
+from tests.webui import made
+from tests.webui.test_pages import asked, queries
+from webui.contexts import AnswerPage, ApiPage, AskPage, CardPart, Choice, ErrorPage, Example, HistoryPage, Reason
+from webui.pages import PART
+
+
+def context(reply: Any) -> Any:
+    assert set(reply.context) == {"page", "request"}
+    return reply.context["page"]
+
+
+def test_ask(client: TestClient) -> None:
+    assert context(client.get("/")) == AskPage(
+        report="",
+        chosen="system:shop",
+        systems=(Choice("system:shop", "shop"),),
+        recorded=(
+            Choice("incident:shop-0001", "21 Sep 2026, 14:14 UTC · the basket page hangs for ages, then it says try again"),
+            Choice("incident:shop-0002", "21 Sep 2026, 14:14 UTC · orders page is all fine now"),
+        ),
+        examples=(Example("shop-0001", made.REPORT), Example("shop-0002", "orders page is all fine now")),
+        max_chars=20_000,
+    )
+
+
+def test_answer(client: TestClient) -> None:
+    address = asked(client, "  slow basket ")
+    page = context(client.get(address))
+    assert isinstance(page, AnswerPage)
+    assert (page.report, page.system, page.recorded) == ("slow basket", "shop", "shop-0001")
+    assert (page.window_s, page.baseline_s, page.abstains, page.degraded) == (30.0, 60.0, False, ())
+    assert [c.rank for c in page.cards] == [1, 2, 3, 4, 5]
+    card = page.cards[0]
+    assert (card.tool, card.places, card.evidence, card.verdict, card.failure) == ("Prometheus", ("cart",), None, None, "")
+    reason = card.reasons[0]
+    assert reason.share == pytest.approx(0.62**0.5)
+    assert reason == Reason(
+        "Tool",
+        "the right tool to look with",
+        reason.share,
+        ("3 of 9 questions would show something", "a metric of cart rose", "the report speaks of cart"),
+    )
+
+
+def test_card(client: TestClient) -> None:
+    address = asked(client)
+    query = queries(client.get(address).text)[0]
+    page = context(client.post(f"{address}/run", data={"query_id": query}, headers={PART: "card"}))
+    assert isinstance(page, CardPart)
+    assert page.card == context(client.get(address)).cards[0]
+    assert page.card.evidence is not None
+    assert page.card.evidence.lit
+
+
+def test_history(client: TestClient) -> None:
+    address = asked(client, "the latest of all")
+    page = context(client.get("/history"))
+    assert isinstance(page, HistoryPage)
+    newest = page.entries[0]
+    assert isinstance(newest, HistoryEntry)
+    assert f"/r/{newest.id}" == address
+    assert newest.report == "the latest of all"
+    assert page.older is None
+
+
+def test_error(client: TestClient) -> None:
+    assert context(client.get("/nope")) == ErrorPage(404, "Not found here", "There is nothing at /nope.")
+
+
+def test_api(client: TestClient) -> None:
+    page = context(client.get("/api/docs"))
+    assert isinstance(page, ApiPage)
+    ask = next(o for o in page.operations if o.id == "recommend")
+    assert (ask.method, ask.path) == ("POST", "/api/v1/recommendations")
+    assert [f.name for f in ask.body if f.required] == ["report"]
+    assert ask.example.startswith("curl http://testserver/api/v1/recommendations -H")

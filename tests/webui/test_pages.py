@@ -1,0 +1,217 @@
+"""The pages work as plain forms, keep what was typed, and show text as text."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.webui import made
+from webui.pages import PART
+from webui.rendering import STATIC
+
+CART = {"report": made.REPORT, "about": "incident:shop-0001"}
+
+
+def asked(client: TestClient, report: str = made.REPORT, about: str = "incident:shop-0001") -> str:
+    reply = client.post("/r", data={"report": report, "about": about})
+    assert reply.status_code == 303, reply.text
+    return reply.headers["location"]
+
+
+def queries(page: str) -> list[str]:
+    return list(dict.fromkeys(re.findall(r'name="query_id" value="([^"]+)"', page)))
+
+
+def test_asking_leads_to_an_address_that_can_be_shared(client: TestClient) -> None:
+    address = asked(client)
+    assert re.fullmatch(r"/r/[0-9a-f]{16}", address)
+    page = client.get(address).text
+    assert made.REPORT in page
+    assert "62 %" in page
+    assert "CPU throttling of cart" in page
+    assert "How much of its time cart waits" in page
+    assert "a fourth fact" not in page
+
+
+def test_a_run_without_scripts_shows_evidence_in_its_card(client: TestClient) -> None:
+    address = asked(client)
+    for rank, query in enumerate(queries(client.get(address).text)[:3], 1):
+        reply = client.post(f"{address}/run", data={"query_id": query})
+        assert reply.status_code == 303
+        assert reply.headers["location"] == f"{address}#query-{rank}"
+    page = unescape(client.get(address).text)
+    assert "cart was throttled 0.78 s in every second" in page
+    assert "Median before" in page
+    assert "upstream timed out after 3.0 s" in page
+    assert "failed</span>" in page
+    assert "There was more than the limit allows" in page
+
+
+def test_a_script_gets_the_card_alone(client: TestClient) -> None:
+    address = asked(client)
+    query = queries(client.get(address).text)[0]
+    reply = client.post(f"{address}/run", data={"query_id": query}, headers={PART: "card"})
+    assert reply.status_code == 200
+    assert reply.text.strip().startswith("<article")
+    assert "data-chart=" in reply.text
+
+
+def test_a_run_that_fails_says_so_in_its_card(client: TestClient) -> None:
+    address = asked(client)
+    query = queries(client.get(address).text)[-1]
+    for headers in ({}, {PART: "card"}):
+        reply = client.post(f"{address}/run", data={"query_id": query}, headers=headers)
+        assert reply.status_code == 200
+        assert "Not run." in reply.text
+
+
+def test_what_is_not_there_cannot_be_run_or_judged(client: TestClient) -> None:
+    for address in (asked(client), "/r/nope"):
+        for action, fields in (("run", {}), ("feedback", {"verdict": "found"})):
+            reply = client.post(f"{address}/{action}", data={"query_id": "nope", **fields})
+            assert reply.status_code == 404
+            assert "nope" in reply.text
+
+
+def test_feedback_shows_as_pressed(client: TestClient) -> None:
+    address = asked(client)
+    query = queries(client.get(address).text)[0]
+    assert 'value="found" aria-pressed="false"' in client.get(address).text
+    assert client.post(f"{address}/feedback", data={"query_id": query, "verdict": "found"}).status_code == 303
+    assert 'value="found" aria-pressed="true"' in client.get(address).text
+    reply = client.post(f"{address}/feedback", data={"query_id": query, "verdict": "not_useful"}, headers={PART: "card"})
+    assert 'value="not_useful" aria-pressed="true"' in reply.text
+    assert 'value="found" aria-pressed="false"' in reply.text
+
+
+def test_an_unknown_verdict_is_refused(client: TestClient) -> None:
+    address = asked(client)
+    reply = client.post(f"{address}/feedback", data={"query_id": queries(client.get(address).text)[0], "verdict": "<b>"})
+    assert reply.status_code == 422
+    assert "not_useful" in reply.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "words"),
+    [
+        ({"report": " ", "about": "incident:shop-0001"}, 422, "empty"),
+        ({"report": "keep me", "about": "incident:nope"}, 404, "shop-0001"),
+        ({"report": "keep me", "about": "system:nope"}, 404, "shop"),
+        ({"report": "keep me", "about": ""}, 422, "choose the system"),
+        ({"report": "keep me" + "x" * 20_000, "about": "incident:shop-0001"}, 422, "20,000"),
+    ],
+)
+def test_a_refused_question_keeps_what_was_typed(client: TestClient, fields: dict[str, str], status: int, words: str) -> None:
+    reply = client.post("/r", data=fields)
+    assert reply.status_code == status
+    page = unescape(reply.text)
+    assert words in page
+    assert fields["report"].strip() in page
+
+
+def test_a_report_that_is_not_utf8_is_refused(client: TestClient) -> None:
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    for content in (b"report=%ff%fe&about=incident:shop-0001", b"report=\xff&about=incident:shop-0001"):
+        reply = client.post("/r", content=content, headers=headers)
+        assert reply.status_code == 422
+        assert "UTF-8" in reply.text
+
+
+def test_a_form_of_another_kind_is_refused(client: TestClient) -> None:
+    assert client.post("/r", files={"report": b"x"}).status_code == 422
+
+
+def test_a_huge_form_is_refused_with_a_page(client: TestClient) -> None:
+    reply = client.post("/r", data={"report": "x" * 1_000_000, "about": "incident:shop-0001"})
+    assert reply.status_code == 413
+    assert "<h1>That is too much text</h1>" in reply.text
+
+
+def test_markup_in_a_report_is_shown_as_text(client: TestClient) -> None:
+    hostile = "</textarea><script>alert(1)</script><img src=x onerror=alert(2)> \" ' {{ 7*777 }}"
+    address = asked(client, hostile)
+    identity = address.rpartition("/")[2]
+    for page in (client.get(address).text, client.get("/history").text, client.get(f"/?again={identity}").text):
+        assert "<script>alert" not in page
+        assert "<img" not in page
+        assert "5439" not in page
+
+
+def test_markup_in_telemetry_is_shown_as_text(client: TestClient) -> None:
+    address = asked(client)
+    errors = queries(client.get(address).text)[2]
+    client.post(f"{address}/run", data={"query_id": errors})
+    page = client.get(address).text
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_an_abstaining_and_degraded_answer_says_so_first(client: TestClient) -> None:
+    page = client.get(asked(client, "it is all fine", "incident:shop-0002")).text
+    assert "Nothing here points at a fault." in page
+    assert "elasticsearch did not answer." in page
+    assert page.index("Nothing here") < page.index('class="cards"')
+
+
+def test_a_live_system_with_no_backend_up_gives_a_page(client: TestClient) -> None:
+    page = client.get(asked(client, "checkout is slow", "system:shop")).text
+    assert "did not answer." in page
+    assert "There is nothing to ask." in page
+
+
+def test_the_question_can_be_filled_from_a_recording_or_an_answer(client: TestClient) -> None:
+    page = client.get("/?incident=shop-0001").text
+    assert f"\n{made.REPORT}</textarea>" in page
+    assert '<option value="incident:shop-0001" selected>' in page
+    identity = asked(client, "in other words").rpartition("/")[2]
+    page = client.get(f"/?again={identity}").text
+    assert "\nin other words</textarea>" in page
+    assert '<option value="incident:shop-0001" selected>' in page
+    assert client.get("/?incident=nope").status_code == 404
+
+
+def test_what_does_not_exist_is_a_friendly_page(client: TestClient) -> None:
+    for path in ("/nope", "/r/nope", "/static/nope.css"):
+        reply = client.get(path)
+        assert reply.status_code == 404
+        assert "<h1>Not found here</h1>" in reply.text
+    assert client.get("/r").headers["location"] == "/"
+
+
+def test_history_pages_on(client: TestClient) -> None:
+    for _ in range(41):
+        asked(client)
+    page = client.get("/history").text
+    assert page.count('<a href="/r/') == 40
+    older = re.search(r'href="(/history\?before=[0-9.e+]+)"', page)
+    assert older is not None
+    assert '<a href="/r/' in client.get(older[1]).text
+    assert client.get("/history?before=soon").status_code == 422
+
+
+def test_no_page_reaches_outside_or_needs_inline_code(client: TestClient) -> None:
+    address = asked(client)
+    for query in queries(client.get(address).text)[:3]:
+        client.post(f"{address}/run", data={"query_id": query})
+    for path in ("/", address, "/history", "/api/docs", "/nope"):
+        page = client.get(path).text
+        assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"(?!/static/)", page), path
+        assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son[a-z]+=\"", page), path
+
+
+def test_static_files_name_no_other_host() -> None:
+    for path in STATIC.rglob("*.[cj]s*"):
+        found = re.findall(r"https?://[^\s\"')]+", path.read_text(encoding="utf-8"))
+        assert [f for f in found if "github.com/leeoniya" not in f] == [], path
+
+
+def test_an_answer_with_a_chart_weighs_less_than_150_kb(client: TestClient) -> None:
+    address = asked(client)
+    query = queries(client.get(address).text)[0]
+    client.post(f"{address}/run", data={"query_id": query})
+    files = ("revelio.css", "revelio.js", "chart.js", "mark.svg", "vendor/uplot/uPlot.iife.min.js", "vendor/uplot/uPlot.min.css")
+    weight = len(client.get(address).content) + sum((STATIC / f).stat().st_size for f in files)
+    assert weight < 150_000
