@@ -25,7 +25,8 @@ CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 class Artifact:
     """A file that takes long to make: `make(run, folder)` leaves `file` in the empty working folder it is given.
 
-    It needs `program` on the path, which the Debian `package` brings. `version` must change whenever `make` would make something else: it is the key in the cache.
+    It needs `program` on the path, which the Debian `package` brings. `version` is the key in the cache: it must change whenever
+    `make` would make something else.
     """
 
     name: str
@@ -59,7 +60,9 @@ def obtain(artifact: Artifact, progress: Progress) -> Path:
         if path.exists():
             return path
         if shutil.which(artifact.program) is None:
-            raise StackError(f"making {subject} needs `{artifact.program}`: install it (Debian package {artifact.package}) and try again")
+            raise StackError(
+                f"making {subject} needs `{artifact.program}`: install it (Debian package {artifact.package}) and try again"
+            )
         progress(Step(subject, "running", "being made"))
         log = path.parent / "make.log"
         with tempfile.TemporaryDirectory(prefix="make-", dir=path.parent) as folder:

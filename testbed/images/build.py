@@ -29,7 +29,7 @@ def build(client: docker.DockerClient, recipe: Recipe, artifact: Path | None, pr
             if artifact:
                 tar.add(artifact, arcname=artifact.name)
         context.seek(0)
-        _build(client, recipe, context, progress)  # type: ignore[arg-type]
+        _build(client, recipe, context, progress)
     progress(Step(subject, "done", "built"))
 
 
@@ -38,7 +38,14 @@ def _build(client: docker.DockerClient, recipe: Recipe, context: io.BufferedRand
     labels = {INPUTS_LABEL: recipe.inputs()}
     try:
         lines = client.api.build(
-            fileobj=context, custom_context=True, dockerfile=recipe.dockerfile, tag=recipe.tag, labels=labels, rm=True, forcerm=True, decode=True
+            fileobj=context,
+            custom_context=True,
+            dockerfile=recipe.dockerfile,
+            tag=recipe.tag,
+            labels=labels,
+            rm=True,
+            forcerm=True,
+            decode=True,
         )
         for line in lines:
             if "error" in line:

@@ -23,8 +23,8 @@ REGISTRY_TIMEOUT = 5
 def ensure(client: docker.DockerClient, recipes: Sequence[Recipe], mode: Mode, progress: Progress) -> None:
     """Have every recipe's image in the engine.
 
-    `auto` keeps what is there, else pulls what is published where its registry answers, else makes it; `pull` never makes a published
-    image; `make` never pulls. An image that was made is made again when its inputs have changed. Raises StackError.
+    `auto` keeps what is there, else pulls what is published where its registry answers, else makes it; `pull` never makes a
+    published image; `make` never pulls. An image that was made is made again when its inputs have changed. Raises StackError.
     """
     registries: dict[str, bool] = {}
     to_make: list[Recipe] = []
@@ -51,7 +51,7 @@ def _present(client: docker.DockerClient, recipe: Recipe, mode: Mode) -> bool:
     made_from = image.labels.get(INPUTS_LABEL)
     if made_from is None:
         return recipe.published and mode != "make"
-    return made_from == recipe.inputs()
+    return bool(made_from == recipe.inputs())
 
 
 def _pull(client: docker.DockerClient, recipe: Recipe, mode: Mode, registries: dict[str, bool], progress: Progress) -> bool:
@@ -70,7 +70,9 @@ def _pull(client: docker.DockerClient, recipe: Recipe, mode: Mode, registries: d
         client.images.pull(recipe.tag)
     except (DockerException, requests.RequestException) as error:
         if mode == "pull":
-            raise StackError(f"cannot pull {recipe.tag}: {error}. Where no registry can be reached, make it: --images make") from error
+            raise StackError(
+                f"cannot pull {recipe.tag}: {error}. Where no registry can be reached, make it: --images make"
+            ) from error
         return False
     progress(Step(subject, "done", "pulled"))
     return True
@@ -93,7 +95,7 @@ def _make(client: docker.DockerClient, recipes: Sequence[Recipe], progress: Prog
     bases = {recipe.base for recipe in recipes}
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="artifact") as pool:
         made: dict[Artifact, Future[Path]] = {}
-        for recipe in sorted(reversed(recipes), key=lambda recipe: recipe not in bases):
+        for recipe in [*bases & set(recipes), *reversed([recipe for recipe in recipes if recipe not in bases])]:
             if recipe.artifact:
                 made[recipe.artifact] = pool.submit(obtain, recipe.artifact, progress)
         try:

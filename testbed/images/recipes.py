@@ -17,7 +17,7 @@ UNREAD = ("__pycache__", ".pyc", ".ruff_cache", ".mypy_cache")
 class Recipe:
     """An image: its tag, the folder of its Dockerfile and build context, and what else goes in.
 
-    `published` images are pulled where a registry answers; the others are always made. `parts` narrows what of the context counts.
+    `published` images are pulled where a registry answers; the others are always made. `parts` of the context go in.
     """
 
     tag: str
@@ -59,7 +59,12 @@ BACKENDS = (
     Recipe("prom/prometheus:v2.42.0", HERE / "prometheus", base=DEBIAN),
     Recipe("revelio/logshipper:dev", HERE / "logshipper", base=DEBIAN, published=False),
     Recipe("gcr.io/cadvisor/cadvisor:v0.49.2", HERE / "cadvisor", base=DEBIAN, artifact=artifacts.CADVISOR),
-    Recipe("docker.elastic.co/elasticsearch/elasticsearch:8.19.21", HERE / "elasticsearch", base=DEBIAN, artifact=artifacts.ELASTICSEARCH),
+    Recipe(
+        "docker.elastic.co/elasticsearch/elasticsearch:8.19.21",
+        HERE / "elasticsearch",
+        base=DEBIAN,
+        artifact=artifacts.ELASTICSEARCH,
+    ),
     Recipe("jaegertracing/all-in-one:1.76.0", HERE / "jaeger", base=DEBIAN, artifact=artifacts.JAEGER),
 )
 

@@ -13,5 +13,6 @@ if ! curl -fs -o /dev/null -I "$ELASTICSEARCH_URL/$index"; then
     curl -fsS -o /dev/null -X PUT "$ELASTICSEARCH_URL/$index"
 fi
 mkdir -p /var/spool/logshipper
+rsyslogd -N1 -f /etc/logshipper/rsyslog.conf
 rm -f /run/rsyslogd.pid
 exec rsyslogd -n -f /etc/logshipper/rsyslog.conf

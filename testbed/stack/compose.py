@@ -1,0 +1,39 @@
+"""Calls the Compose program, `docker compose` or `docker-compose`, whichever is installed."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+
+from testbed.errors import StackError
+from testbed.stack.project import COMPOSE_FILE, ROOT, Project
+
+INSTALL = "install Docker Compose (Debian package docker-compose, or Docker's compose plugin)"
+
+
+def program() -> list[str]:
+    """The command that starts Compose. Raises StackError when there is none."""
+    if (
+        shutil.which("docker")
+        and subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode == 0
+    ):
+        return ["docker", "compose"]
+    if shutil.which("docker-compose"):
+        return ["docker-compose"]
+    raise StackError(f"Docker Compose is not there: {INSTALL}")
+
+
+def run(project: Project, *arguments: str) -> None:
+    """Run one Compose command on the project. Raises StackError with what Compose said when it fails."""
+    command = [*program(), "--file", str(COMPOSE_FILE), "--profile", project.app, "--project-name", project.name, *arguments]
+    env = {**os.environ, "REVELIO_PROJECT": project.name, "REVELIO_BACKENDS_CONFIG": _mounted_configuration()}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if "rror" in line] or done.stderr.splitlines()[-5:]
+        raise StackError(f"`{' '.join(arguments)}` of {project.name} failed: {' | '.join(dict.fromkeys(said))}")
+
+
+def _mounted_configuration() -> str:
+    """A hash of the mounted configuration, so that Compose makes a backend anew when its configuration has changed."""
+    files = sorted(path for path in (ROOT / "testbed" / "backends").rglob("*") if path.is_file())
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
