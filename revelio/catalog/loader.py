@@ -23,7 +23,7 @@ _AMBIENT = frozenset({"window", "baseline", "project"})
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A series that a snapshot reads for every entity of one kind with one request."""
+    """A series that a snapshot reads for every entity of one kind with one request. A count that is not there may be zero."""
 
     name: str
     query: str
@@ -32,6 +32,7 @@ class Metric:
     unit: str
     noise: float
     direction: Direction
+    absent_is_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class _MetricFile(BaseModel):
     unit: str = ""
     noise: float = 0.0
     direction: str = Field("up", pattern="^(up|down|both)$")
+    absent_is_zero: bool = False
 
 
 class _ToolFile(BaseModel):

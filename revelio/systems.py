@@ -1,0 +1,206 @@
+"""Systems that can be asked: one that runs now, and one that was recorded. Pages, API and command line treat both alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from revelio.catalog import Catalog
+from revelio.errors import NotFoundError, SourceError
+from revelio.incidents.exchange import Record
+from revelio.settings import Backend, SystemSettings
+from revelio.tools.base import Limits, Scope, Tool
+from revelio.tools.registry import make_tool
+from revelio.types import Evidence, Query, Result, Window, fill
+
+GRACE_S = 0.5
+"""How much longer than one request's limit a whole snapshot may take, in seconds."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolState:
+    """Whether a tool's backend answers; ``detail`` is its version, or what is wrong and what to do."""
+
+    tool: str
+    up: bool
+    detail: str
+
+
+class System:
+    """A running system and the tools that watch it. Safe to share between threads."""
+
+    def __init__(
+        self, name: str, settings: SystemSettings, catalog: Catalog, tools: Mapping[str, Tool], limits: Limits | None = None
+    ) -> None:
+        """``tools`` are those with a backend here; the catalog may name more."""
+        self.name = name
+        self.settings = settings
+        self.catalog = catalog
+        self.tools = dict(tools)
+        self.limits = limits or Limits()
+
+    @property
+    def project(self) -> str:
+        """The name that its parts carry in the backends."""
+        return self.settings.project or self.name
+
+    def ping(self) -> tuple[ToolState, ...]:
+        """Ask every backend for a sign of life, in parallel."""
+        answers = self._all({name: tool.ping for name, tool in self.tools.items()})
+        return tuple(
+            ToolState(name, False, answer.reason) if isinstance(answer, SourceError) else ToolState(name, True, answer)
+            for name, answer in answers.items()
+        )
+
+    def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
+        """What all tools see at one glance. A moment (Unix seconds) stands for the window that ends there.
+
+        Tools are asked in parallel; those that fail or exceed the limit are named in ``missing``. Never raises ``SourceError``.
+        """
+        if not isinstance(scope, Scope):
+            start = scope - (window_s or self.settings.window_s)
+            before = start - (baseline_s or self.settings.baseline_s)
+            scope = Scope(self.project, Window(start, scope), Window(before, start))
+        where = scope
+        answers = self._all({name: (lambda t=tool: t.snapshot(where)) for name, tool in self.tools.items()})  # type: ignore[misc]
+        seen = {name: a for name, a in answers.items() if isinstance(a, Evidence)}
+        missing = tuple(sorted(name for name in answers if name not in seen))
+        return merge(where, seen.values(), missing)
+
+    def scope(self, evidence: Evidence) -> Scope:
+        """Where and when that evidence was seen."""
+        return Scope(self.project, evidence.window, evidence.baseline)
+
+    def render(self, query: Query, scope: Scope | Evidence) -> str:
+        """The query in its tool's own language."""
+        tool = self.tools.get(query.template.tool) or _unconnected(self.catalog, query.template.tool, Backend(url=""))
+        return _plain(query) if tool is None else tool.render(query, self._scope(scope))
+
+    def link(self, query: Query, scope: Scope | Evidence) -> str | None:
+        """The address that opens it in its tool's own page."""
+        tool = self.tools.get(query.template.tool)
+        return None if tool is None else tool.link(query, self._scope(scope))
+
+    def run(self, query: Query, scope: Scope | Evidence) -> Result:
+        """Execute it where and when the evidence was seen; ``SourceError`` when its backend does not answer as it should."""
+        tool = self.tools.get(query.template.tool)
+        if tool is None:
+            name = query.template.tool
+            raise SourceError(name, f"no backend is set up; name one under [systems.{self.name}.backends.{name}] in revelio.toml")
+        began = time.perf_counter()
+        result = tool.run(query, self._scope(scope))
+        return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
+
+    def _scope(self, scope: Scope | Evidence) -> Scope:
+        return scope if isinstance(scope, Scope) else self.scope(scope)
+
+    def _all(self, asks: Mapping[str, Callable[[], T]]) -> dict[str, T | SourceError]:
+        """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
+        deadline = time.monotonic() + self.limits.seconds + GRACE_S
+        pool = ThreadPoolExecutor(max_workers=max(1, len(asks)), thread_name_prefix=f"ask-{self.name}")
+        futures = {name: pool.submit(ask) for name, ask in asks.items()}
+        try:
+            return {name: self._answer(name, future, deadline) for name, future in futures.items()}
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _answer(self, name: str, future: Future[T], deadline: float) -> T | SourceError:
+        try:
+            return future.result(timeout=max(0.0, deadline - time.monotonic()))
+        except SourceError as error:
+            return error
+        except TimeoutError:
+            return SourceError(name, f"no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?")
+
+
+class RecordedSystem:
+    """A system as it was when an incident was recorded: queries answer what they answered then."""
+
+    def __init__(self, record: Record, catalog: Catalog, settings: SystemSettings | None = None) -> None:
+        """``settings``, when the system is still known, give addresses for deep links."""
+        self.name = record.system
+        self.record = record
+        self.catalog = catalog
+        self.settings = settings or SystemSettings()
+        self._results = {(r.template, r.bindings): r.result for r in record.results}
+
+    @property
+    def project(self) -> str:
+        """The name that its parts carried in the backends."""
+        return self.settings.project or self.name
+
+    def ping(self) -> tuple[ToolState, ...]:
+        """A recording always answers."""
+        return tuple(ToolState(tool.name, True, "recorded") for tool in self.catalog.tools)
+
+    def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
+        """The recorded evidence, whatever moment is asked for."""
+        return self.record.evidence
+
+    def scope(self, evidence: Evidence) -> Scope:
+        """Where and when that evidence was seen."""
+        return Scope(self.project, evidence.window, evidence.baseline)
+
+    def render(self, query: Query, scope: Scope | Evidence) -> str:
+        """The query in its tool's own language. Needs no backend."""
+        tool = self._tool(query)
+        return _plain(query) if tool is None else tool.render(query, self._scope(scope))
+
+    def link(self, query: Query, scope: Scope | Evidence) -> str | None:
+        """The address that opens it in its tool's own page, where the settings name one."""
+        tool = self._tool(query)
+        return None if tool is None else tool.link(query, self._scope(scope))
+
+    def run(self, query: Query, scope: Scope | Evidence) -> Result:
+        """What the query showed when the incident was recorded; ``NotFoundError`` when it was not run then."""
+        found = self._results.get((query.template.id, query.bindings))
+        if found is None:
+            raise NotFoundError(f"{query.id} was not run when {self.record.id} was recorded; ask a live system instead")
+        return found
+
+    def _tool(self, query: Query) -> Tool | None:
+        name = query.template.tool
+        return _unconnected(self.catalog, name, self.settings.backends.get(name) or Backend(url=""))
+
+    def _scope(self, scope: Scope | Evidence) -> Scope:
+        return scope if isinstance(scope, Scope) else self.scope(scope)
+
+
+AnySystem = System | RecordedSystem
+
+
+def open_system(name: str, settings: SystemSettings, catalog: Catalog, timeout_s: float = 5.0) -> System:
+    """The system with a tool for every backend that its settings name and the catalog knows. Connects to nothing yet."""
+    limits = Limits(seconds=timeout_s)
+    made = {t.name: make_tool(t, settings.backends[t.name], limits) for t in catalog.tools if t.name in settings.backends}
+    return System(name, settings, catalog, {n: tool for n, tool in made.items() if tool is not None}, limits)
+
+
+def merge(scope: Scope, parts: Iterable[Evidence], missing: tuple[str, ...] = ()) -> Evidence:
+    """One evidence of all parts, in a stable order."""
+    parts = tuple(parts)
+    return Evidence(
+        window=scope.window,
+        baseline=scope.baseline,
+        entities=tuple(sorted({e for p in parts for e in p.entities})),
+        series=tuple(s for p in parts for s in p.series),
+        logs=tuple(x for p in parts for x in p.logs),
+        spans=tuple(s for p in parts for s in p.spans),
+        changes=tuple(sorted((c for p in parts for c in p.changes), key=lambda c: (c.at, c.entity, c.field))),
+        features=tuple(f for p in parts for f in p.features),
+        missing=missing,
+    )
+
+
+def _unconnected(catalog: Catalog, tool: str, backend: Backend) -> Tool | None:
+    spec = next((t for t in catalog.tools if t.name == tool), None)
+    return None if spec is None else make_tool(spec, backend, Limits())
+
+
+def _plain(query: Query) -> str:
+    return fill(query.template.body, query.bindings).strip()

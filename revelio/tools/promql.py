@@ -1,0 +1,51 @@
+"""PromQL text: values go inside double quotes only, escaped as PromQL (Go) strings, for a matcher ``=~`` as a literal regex."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from revelio.errors import SourceError
+from revelio.tools.base import Scope
+from revelio.tools.holes import HOLE, put, values
+from revelio.types import Query
+
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|`[^`]*`|#[^\n]*', re.DOTALL)
+_AMBIENT_DURATIONS = frozenset({"window", "baseline"})
+
+
+def render(query: Query, scope: Scope) -> str:
+    """The query with every hole filled; ``SourceError`` when a hole stands where no value can be put safely."""
+    body, filling = query.template.body, values(query, scope)
+    bound = dict(query.bindings)
+    parts: list[str] = []
+    end = 0
+    for token in _TOKEN.finditer(body):
+        parts += [_outside(body[end : token.start()], bound, filling), _token(token[0], body[: token.start()], bound, filling)]
+        end = token.end()
+    return "".join([*parts, _outside(body[end:], bound, filling)]).strip()
+
+
+def escaped(value: str) -> str:
+    """A value as the inside of a double-quoted PromQL string."""
+    return json.dumps(value.encode("utf-8", errors="replace").decode("utf-8"), ensure_ascii=False)[1:-1]
+
+
+def _token(token: str, before: str, bound: dict[str, str], filling: dict[str, str]) -> str:
+    if not token.startswith('"'):
+        _refuse(token, bound)
+        return token
+    if before.rstrip().endswith("~"):
+        return put(token, filling, lambda value: escaped(re.escape(value)))
+    return put(token, filling, escaped)
+
+
+def _outside(text: str, bound: dict[str, str], filling: dict[str, str]) -> str:
+    _refuse(text, bound)
+    return put(text, {name: filling[name] for name in _AMBIENT_DURATIONS - bound.keys()})
+
+
+def _refuse(text: str, bound: dict[str, str]) -> None:
+    for hole in HOLE.finditer(text):
+        if hole[1] in bound or hole[1] == "project":
+            raise SourceError("prometheus", f'{hole[0]} has to stand inside double quotes, as in {{service="{hole[0]}"}}')

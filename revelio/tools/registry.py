@@ -1,0 +1,29 @@
+"""Which tool is which: the one place where the core learns of implementations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pkgutil import resolve_name
+from typing import cast
+
+from revelio.catalog import ToolSpec
+from revelio.settings import Backend
+from revelio.tools.base import Limits, Tool
+
+Factory = Callable[[ToolSpec, Backend, Limits], Tool]
+
+TOOLS = {
+    "prometheus": "revelio.tools.prometheus:Prometheus",
+    "jaeger": "revelio.tools.jaeger:Jaeger",
+    "elasticsearch": "revelio.tools.elasticsearch:ElasticsearchLogs",
+    "containers": "revelio.tools.containers:Containers",
+}
+"""Implementation by tool name, as ``module:class``: a backend's client library is loaded only where the tool is used."""
+
+
+def make_tool(spec: ToolSpec, backend: Backend, limits: Limits) -> Tool | None:
+    """The tool of that catalog entry; None when its name has no implementation. Connects to nothing."""
+    place = TOOLS.get(spec.name)
+    if place is None:
+        return None
+    return cast(Factory, resolve_name(place))(spec, backend, limits)
