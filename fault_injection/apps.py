@@ -32,19 +32,21 @@ def app_named(name: str, state: Path = Path("var/faults")) -> App:
     """The application of that name; ``FaultError`` lists those there are. Journals are kept under ``state``."""
     if name != "shop":
         raise FaultError(f"no application {name!r}; there is: shop")
+    project = os.environ.get("REVELIO_PROJECT") or f"revelio-{name}"
     port = os.environ.get("REVELIO_PORT_GATEWAY", "18080")
     return App(
         name="shop",
-        project="revelio-shop",
+        project=project,
         services=("gateway", "products", "cart", "orders", "payment"),
         stores=("postgres", "redis"),
         store_users=(
             ("products", "postgres"),
+            ("products", "redis"),
             ("orders", "postgres"),
             ("payment", "postgres"),
             ("cart", "redis"),
         ),
         gateway=f"http://127.0.0.1:{port}",
         service_port=8000,
-        state=state / "revelio-shop",
+        state=state / project,
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from fault_injection.health import wait_until_content
 from fault_injection.inject import Injection, in_force, undo
+from fault_injection.kinds import kind_named
 from fault_injection.labels import Accepted, load_labels
 from fault_injection.plan import Plan, Run, expand
 from fault_injection.record import Seen, look, write
@@ -153,9 +154,8 @@ class _Campaign:
         self._tell(item, "users feel it")
         time.sleep(max(0.0, end + LAG_S - time.time()))
         self._tell(item, "looking")
-        scope = Scope(
-            self._stage.app.project, Window(injection.at, end), Window(injection.at - self._plan.baseline_s, injection.at)
-        )
+        baseline = Window(injection.began - self._plan.baseline_s, injection.began)
+        scope = Scope(self._stage.app.project, Window(injection.at, end), baseline)
         try:
             return look(scope, item.fault.place, self._entries(item), self._stage)
         except SourceError as error:
@@ -165,12 +165,17 @@ class _Campaign:
         return self._labels.get(item.fault.kind, ())
 
     def _keep(self, item: Run, injection: Injection, seen: Seen) -> None:
-        control = not self._entries(item)
-        if not control and not any(label.proven for label in seen.labels):
+        complaint = self._stage.reporters.complaint(seen.notes, seen.scope.window)
+        if kind_named(item.fault.kind).category == "control":
+            if complaint:
+                raise VoidRunError("users felt a control", complaint)
+        elif not complaint:
+            raise VoidRunError("users did not feel it", f"{len(seen.notes)} visits noted")
+        elif not any(label.proven for label in seen.labels):
             raise VoidRunError("no tool shows it", f"none of {len(seen.labels)} accepted queries was proven")
-        reports = self._stage.reporters.choose(seen.notes, seen.scope.window.end, item.split, item.id)
+        reports = self._stage.reporters.choose(seen.notes, seen.scope.window, item.split, item.id)
         if not reports:
-            raise VoidRunError("nobody would write", f"no text fits what {len(seen.notes)} visits noted")
+            raise VoidRunError("nobody would write", f"no text fits {complaint or 'a quiet time'}")
         write(self._out, self._stage.app, item, injection, seen, reports, self._stage.catalog.digest)
 
     def _tell(self, item: Run, stage: str) -> None:
@@ -207,3 +212,9 @@ def _append(path: Path, entry: dict[str, str | int]) -> None:
         file.write((b"\n" if torn else b"") + json.dumps(entry, ensure_ascii=False).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+if __name__ == "__main__":
+    from fault_injection.command import main
+
+    raise SystemExit(main())

@@ -17,6 +17,7 @@ from fault_injection.opening import open_stage
 from fault_injection.plan import Plan, load_plan
 from fault_injection.stage import Stage
 from revelio.errors import RevelioError
+from testbed.users.reports import CORPUS
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     run_parser = parser.add_subparsers(dest="verb", required=True).add_parser("run", help="record the incidents of a plan")
     run_parser.add_argument("plan", type=Path)
     run_parser.add_argument("--out", type=Path, required=True)
-    run_parser.add_argument("--reports", type=Path, required=True, help="folder of the report corpus")
+    run_parser.add_argument("--reports", type=Path, default=CORPUS, help="folder of the report corpus")
     run_parser.add_argument("--resume", action="store_true", help="go on with what is in --out")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)

@@ -71,6 +71,7 @@ class BenignDeploy(FaultKind):
     category = "control"
     explanation = "A new version of the service is rolled out; nothing is wrong with it."
     strengths: ClassVar = {"usual": {}}
+    counts_once_settled = True
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every service that we build ourselves."""

@@ -21,16 +21,17 @@ class ProbeUsers(Protocol):
 
 
 def contentment(notes: tuple[Note, ...]) -> Effect:
-    """Content when there were enough visits and each went well."""
+    """Content when there were enough visits and they went well: one in forty may be slow, as anywhere."""
     bad = [n for n in notes if n.outcome != OK]
+    tolerated = len(notes) // 40
     if len(notes) < LEAST_VISITS:
         return Effect(False, f"only {len(notes)} visits noted; are the probe users running?")
-    if bad:
+    if len(bad) > tolerated or any(n.outcome != "slow" for n in bad):
         last = bad[-1]
         return Effect(
             False, f"{len(bad)} of {len(notes)} visits went wrong, the last at {last.feature}: {last.outcome} {last.detail}"
         )
-    return Effect(True, f"{len(notes)} visits, all well")
+    return Effect(True, f"{len(notes)} visits, {len(notes) - len(bad)} of them well")
 
 
 def wait_until_content(users: ProbeUsers, seconds: float, since: float, longest: float) -> Effect:

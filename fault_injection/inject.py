@@ -22,10 +22,15 @@ RECOVERY_S = 25.0
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """A fault that is in force: since when (Unix seconds, taken before its first act) and what measurement showed it."""
+    """A fault that is in force and what measurement showed it.
+
+    ``began`` (Unix seconds) was taken before its first act; from ``at`` on its consequences count, which is the same
+    unless the kind counts once settled.
+    """
 
     id: str
     fault: Fault
+    began: float
     at: float
     verified_by: str
     parameters: tuple[tuple[str, Value], ...] = ()
@@ -52,7 +57,7 @@ def inject(app: App, fault: Fault, engine: Engine) -> Injection:
         change = kind.change(app, fault, engine)
         fault_id = uuid.uuid4().hex[:12]
         journal.planned(fault_id, fault, change.undo)
-        at = time.time()
+        began = time.time()
         try:
             for step in change.do:
                 perform(step, app, engine, journal, fault_id)
@@ -63,7 +68,8 @@ def inject(app: App, fault: Fault, engine: Engine) -> Injection:
             journal.note(fault_id, "failed", str(error))
             _undo_all(app, engine, journal)
             raise
-    return Injection(fault_id, fault, at, effect.figures, change.parameters)
+    at = time.time() if kind.counts_once_settled else began
+    return Injection(fault_id, fault, began, at, effect.figures, change.parameters)
 
 
 def undo(app: App, engine: Engine) -> tuple[Undone, ...]:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from textwrap import dedent, indent
 
 from revelio.errors import FaultError
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def insert(source: str, function: str, statements: str, *, where: str) -> str:
     """The source with ``statements`` as the first of ``function`` (after its docstring). ``where`` names it in errors.
 
-    Raises ``FaultError`` when there is not exactly one function of that name, or when what results does not compile.
+    ``function`` is its qualified name, or enough of its end. Raises ``FaultError`` when there is not exactly one such
+    function, or when what results does not compile.
     """
     try:
-        found = [
-            node
-            for node in ast.walk(ast.parse(source))
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function
-        ]
+        found = [node for name, node in _functions(ast.parse(source), "") if f".{name}".endswith(f".{function}")]
     except SyntaxError as error:
         raise FaultError(f"{where} does not parse: {error}") from error
     if len(found) != 1:
+        count = len(found)
         raise FaultError(
-            f"{where} has {len(found)} functions named {function!r}, not one; the bug's anchor must be brought up to date"
+            f"{where} has {count} functions named {function!r}, not one; the bug's anchor must be brought up to date"
         )
     body = found[0].body
     first = body[1] if ast.get_docstring(found[0]) is not None and len(body) > 1 else body[0]
@@ -36,3 +37,14 @@ def insert(source: str, function: str, statements: str, *, where: str) -> str:
     except SyntaxError as error:
         raise FaultError(f"{where} would not compile with the bug in {function}: {error}") from error
     return patched
+
+
+def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = f"{prefix}{child.name}"
+            if not isinstance(child, ast.ClassDef):
+                yield name, child
+            yield from _functions(child, f"{name}.")
+        else:
+            yield from _functions(child, prefix)

@@ -21,7 +21,7 @@ from revelio.types import Evidence, Query, Result
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What tools and users saw while the fault was in force."""
+    """What tools saw while the fault was in force, and what users noted then and in the baseline."""
 
     scope: Scope
     evidence: Evidence
@@ -32,7 +32,7 @@ class Seen:
 
 def look(scope: Scope, place: str, entries: tuple[Accepted, ...], stage: Stage) -> Seen:
     """Ask every tool everything. Raises ``SourceError`` when a backend is silent: such a run proves nothing."""
-    notes = stage.users.notes(scope.window.start, scope.window.end)
+    notes = stage.users.notes(scope.baseline.start, scope.window.end)
     evidence = stage.system.snapshot(scope)
     if evidence.missing:
         raise SourceError(evidence.missing[0], "did not answer the snapshot")

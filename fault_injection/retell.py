@@ -23,7 +23,7 @@ def rewrite(dataset: Path, out: Path, reporters: Reporters, *, splits: tuple[str
         raise InvalidInputError(f"{folder} holds incidents already; choose another --out")
     for item in open_dataset(dataset).read(*splits):
         record = item.record
-        reports = reporters.choose(record.notes, record.opened_at, item.split, record.id)
+        reports = reporters.choose(record.notes, record.evidence.window, item.split, record.id)
         if reports:
             write_records(folder / f"{record.id}.jsonl.xz", [replace(record, reports=reports, split=item.split)])
     if not folder.is_dir():

@@ -63,6 +63,8 @@ class FaultKind(ABC):
     strengths: ClassVar[Mapping[str, Mapping[str, Value]]]
     settle_s: ClassVar[float] = 8.0
     """Longest wait for the measurement that shows that it took effect."""
+    counts_once_settled: ClassVar[bool] = False
+    """Whether its window begins only when it is settled: then the act itself is not part of what users and tools see."""
 
     @abstractmethod
     def places(self, app: App) -> tuple[str, ...]:

@@ -11,13 +11,17 @@ from fault_injection.health import ProbeUsers
 from fault_injection.proof import LiveSystem
 from revelio.catalog import Catalog
 from revelio.incidents.exchange import Note, Report
+from revelio.types import Window
 
 
 class Reporters(Protocol):
     """Chooses texts for what probe users noted."""
 
-    def choose(self, notes: tuple[Note, ...], opened_at: float, split: str, seed: str) -> tuple[Report, ...]:
-        """Reports of this split's writers that fit the notes; none when users felt nothing that anyone wrote about."""
+    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
+        """The worst symptom that the window's visits call for, as ``app/feature/symptom``; "" when users were content."""
+
+    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
+        """Reports of this split's writers that fit the notes; none when nobody wrote about anything like it."""
 
 
 @dataclass(frozen=True, slots=True)

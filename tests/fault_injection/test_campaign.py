@@ -24,7 +24,7 @@ from revelio.catalog.loader import ToolSpec
 from revelio.errors import FaultError, InvalidInputError, SourceError
 from revelio.incidents.exchange import Note, Record, Report, read_records
 from revelio.tools.base import Scope
-from revelio.types import Blank, Entity, Evidence, Query, QueryTemplate, Result
+from revelio.types import Blank, Entity, Evidence, Query, QueryTemplate, Result, Window
 from tests.fault_injection.fake_engine import FakeEngine, Killed
 
 STATE = QueryTemplate("state", "containers", "State of ${container}", "", "", (Blank("container", "container"),))
@@ -42,15 +42,29 @@ PLAN = Plan(
 
 @dataclass
 class FakeUsers:
-    outcome: str = "ok"
+    """All is well unless a container is paused, or always ``outcome``."""
+
+    engine: FakeEngine
+    outcome: str = ""
 
     def notes(self, start: float, end: float) -> tuple[Note, ...]:
         step = (end - start) / 8
-        return tuple(Note(start + i * step, "home", self.outcome, 0.1, 200) for i in range(8))
+        outcome = self.outcome or ("timeout" if "paused" in self.engine.states.values() else "ok")
+        return tuple(Note(start + i * step, "home", outcome, 0.0, 200) for i in range(8))
 
 
+@dataclass
 class FakeReporters:
-    def choose(self, notes: tuple[Note, ...], opened_at: float, split: str, seed: str) -> tuple[Report, ...]:
+    """Pass on every complaint, or none, or make one up."""
+
+    deaf: bool = False
+    touchy: bool = False
+
+    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
+        felt = any(n.outcome != "ok" for n in notes) and not self.deaf
+        return "shop/home/timeout" if felt or self.touchy else ""
+
+    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
         return (Report("it hangs", "w1" if split == "train" else "w6", "shop/home/slow"),)
 
 
@@ -96,7 +110,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def stage(tmp_path: Path) -> Stage:
     app = app_named("shop", tmp_path / "faults")
     engine = FakeEngine(*app.places)
-    return Stage(app, engine, FakeUsers(), FakeReporters(), FakeSystem(engine), CATALOG)
+    return Stage(app, engine, FakeUsers(engine), FakeReporters(), FakeSystem(engine), CATALOG)
 
 
 def go(stage: Stage, out: Path, *, resume: bool = False) -> campaign_module.Outcome:
@@ -158,6 +172,16 @@ def test_a_signal_that_was_there_before_the_fault_proves_nothing(stage: Stage, t
     assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"no tool shows it"}
 
 
+def test_a_fault_that_users_did_not_feel_and_a_control_that_they_felt_are_void(stage: Stage, tmp_path: Path) -> None:
+    assert isinstance(stage.reporters, FakeReporters)
+    stage.reporters.deaf = True
+    assert go(stage, tmp_path / "deaf").recorded == 2
+    assert {v["stage"] for v in void_runs(tmp_path / "deaf")} == {"users did not feel it"}
+    stage.reporters.deaf, stage.reporters.touchy = False, True
+    assert go(stage, tmp_path / "touchy").recorded == 3
+    assert {v["stage"] for v in void_runs(tmp_path / "touchy")} == {"users felt a control"}
+
+
 def test_a_void_run_is_tried_three_times_and_then_given_up(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(component, "answers", lambda app, place, engine, seconds: 0.5 if place == "cart" else None)
     outcome = go(stage, tmp_path / "out")
@@ -167,7 +191,8 @@ def test_a_void_run_is_tried_three_times_and_then_given_up(stage: Stage, tmp_pat
 
 
 def test_an_unhealthy_stack_stops_the_campaign_with_the_reason(stage: Stage, tmp_path: Path) -> None:
-    unwell = replace(stage, users=FakeUsers("error"))
+    assert isinstance(stage.engine, FakeEngine)
+    unwell = replace(stage, users=FakeUsers(stage.engine, "error"))
     with pytest.raises(FaultError, match=r"runs in a row came to nothing.*not healthy: 8 of 8 visits went wrong"):
         go(unwell, tmp_path / "out")
     assert not (tmp_path / "out" / "incidents").exists()

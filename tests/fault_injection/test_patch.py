@@ -56,3 +56,9 @@ def test_a_decorated_first_statement_is_kept_whole() -> None:
 def test_a_missing_or_doubtful_anchor_is_refused(source: str, function: str, message: str) -> None:
     with pytest.raises(FaultError, match=message):
         insert(source, function, "if True:\n    x = 1", where="shelf.py")
+
+
+def test_a_qualified_name_picks_one_of_two_functions_of_the_same_name() -> None:
+    twice = SOURCE + "\n\ndef price(): pass\n"
+    assert '        rate = 1\n        return item["price"]' in insert(twice, "Shelf.price", "rate = 1", where="shelf.py")
+    assert insert(twice, "outer.inner", "x = 1", where="shelf.py").count("        x = 1\n        return 1") == 1
