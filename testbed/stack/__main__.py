@@ -28,7 +28,7 @@ def up_command(app: App, images: Images = "auto", users: Users = True, as_json: 
     """Bring the stack up and wait until it is healthy."""
     mode: Mode = images
     with _errors(), shown(Console(stderr=True)) as progress:
-        state = up(app, images=mode, users=users, progress=progress)
+        state = up(app, images=mode, with_users=users, progress=progress)
     _print(state, as_json)
 
 

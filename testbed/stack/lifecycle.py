@@ -8,8 +8,7 @@ from testbed.errors import StackError
 from testbed.images import Mode, ensure
 from testbed.images.recipes import BACKENDS, application
 from testbed.progress import Progress, Step, silent
-from testbed.stack import compose
-from testbed.stack import users as user_processes
+from testbed.stack import compose, users
 from testbed.stack.engine import containers, engine, remove_all
 from testbed.stack.project import Project, find_project
 from testbed.stack.state import ContainerState, Status, container_state, status
@@ -18,7 +17,7 @@ HEALTHY_WITHIN = 240.0
 """Seconds from Compose's return until every container must be healthy."""
 
 
-def up(app: str, images: Mode = "auto", users: bool = True, progress: Progress = silent) -> Status:
+def up(app: str, images: Mode = "auto", with_users: bool = True, progress: Progress = silent) -> Status:
     """Have the application, its stores, backends and users running and healthy; what already runs is left alone.
 
     `images` says where images come from: see testbed.images.ensure. Raises StackError; what was started by then stays.
@@ -29,9 +28,9 @@ def up(app: str, images: Mode = "auto", users: bool = True, progress: Progress =
         progress(Step("containers", "running", "being started"))
         compose.run(project, "up", "--detach", "--no-build", "--remove-orphans")
         _wait_until_healthy(client, project, progress)
-    if users:
+    if with_users:
         progress(Step("users", "running", "being started"))
-        user_processes.start(project, user_processes.users_of(project))
+        users.start(project, users.users_of(project))
         progress(Step("users", "done", "running"))
     return status(app)
 
@@ -40,7 +39,7 @@ def down(app: str, progress: Progress = silent) -> None:
     """End the users and remove every container, network and volume of the application's project. Raises StackError."""
     project = find_project(app)
     progress(Step("users", "running", "being ended"))
-    user_processes.stop(project)
+    users.stop(project)
     progress(Step("users", "done", "ended"))
     with engine() as client:
         progress(Step("containers", "running", "being removed"))
