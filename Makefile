@@ -19,6 +19,7 @@ test-stack: .venv/.dev ## the tests against the real stack
 
 check: .venv/.dev ## format, lint, types, import contracts
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+	cd testbed && ../$(BIN)/mypy --config-file ../pyproject.toml --explicit-package-bases kit apps
 
 stack: .venv/.stack ## one application (APP=shop) with every backend, in Docker
 	$(BIN)/revelio testbed up $(APP)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import asyncpg
+from asyncpg.pool import PoolConnectionProxy
 
 from kit.telemetry import POOL_CONNECTIONS, POOL_MAX, POOL_WAITING
 
@@ -30,7 +31,7 @@ class Database:
             await self._pool.close()
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[asyncpg.Connection]:
+    async def connection(self) -> AsyncIterator[PoolConnectionProxy]:
         """One connection of the pool."""
         if self._pool is None:
             raise RuntimeError("the database is not open")

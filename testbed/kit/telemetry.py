@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
@@ -42,7 +43,7 @@ def start_telemetry(settings: Settings) -> TracerProvider:
         provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=700, max_export_batch_size=256))
     trace.set_tracer_provider(provider)
     HTTPXClientInstrumentor().instrument(async_request_hook=_name_peer)
-    AsyncPGInstrumentor().instrument()
+    AsyncPGInstrumentor().instrument()  # type: ignore[no-untyped-call]
     RedisInstrumentor().instrument()
     BUILD.labels(settings.version).set(1)
     return provider
@@ -50,6 +51,6 @@ def start_telemetry(settings: Settings) -> TracerProvider:
 
 async def _name_peer(span: trace.Span, request: RequestInfo) -> None:
     """Client spans say whom they call: ``GET cart``, peer.service ``cart``."""
-    host = str(request.url.host)
+    host = request.url.host if isinstance(request.url, httpx.URL) else str(request.url[1])
     span.update_name(f"{request.method.decode()} {host}")
     span.set_attribute("peer.service", host)

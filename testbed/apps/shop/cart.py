@@ -53,7 +53,7 @@ class Carts:
     async def view(self, session: str) -> dict[str, Any]:
         """All lines with today's prices, and their sum."""
         held = await self.store.client.hgetall(f"cart:{session}")
-        found = await asyncio.gather(*(self.products.get(f"/products/{number}") for number in held))
+        found = await asyncio.gather(*(self.products.get(f"/products/{int(number)}") for number in held))
         lines = []
         for product, quantity in zip(found, held.values(), strict=True):
             amount = product["price"] * int(quantity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import asyncpg
@@ -95,7 +96,7 @@ class Orders:
         return {"order": row["id"], "total": row["total"], "seal": sign(f"{row['id']}/{row['total']}")[:16]} if row else None
 
     async def _record(
-        self, session: str, key: str, token: str, due: int, carriage: int, lines: list[tuple[int, int, int]]
+        self, session: str, key: str, token: str, due: int, carriage: int, lines: Sequence[tuple[int, int, int]]
     ) -> int:
         async with self.database.connection() as connection, connection.transaction():
             order: int = await connection.fetchval(

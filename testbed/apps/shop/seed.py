@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import asyncpg
+from asyncpg.pool import PoolConnectionProxy
 
 PRODUCTS = 4_000
 _LOCK = 77_001
@@ -34,7 +34,7 @@ _THINGS = {
 _WORDS = ("soft", "durable", "handmade", "light", "classic", "warm", "simple", "washable", "large", "small", "patterned", "plain")
 
 
-async def prepare(connection: asyncpg.Connection) -> None:
+async def prepare(connection: PoolConnectionProxy) -> None:
     """Make tables and products when they are not there yet; safe when several services start at once."""
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
