@@ -30,7 +30,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Series of one metric. ``data`` is JSON for the chart script; ``lines`` and ``moments`` say the same in tables."""
+    """Series of one unit. ``data`` is JSON for the chart script; ``lines`` and ``moments`` say the same in tables."""
 
     title: str
     data: str
@@ -92,16 +92,16 @@ def evidence_view(result: Result, evidence: Evidence) -> EvidenceView:
 
 
 def _charts(series: tuple[Series, ...], baseline: Window, window: Window) -> Iterable[Chart]:
-    groups: dict[tuple[str, str], list[Series]] = {}
+    groups: dict[str, list[Series]] = {}
     for one in series:
-        groups.setdefault((one.metric, one.unit), []).append(one)
-    for (metric, unit), members in groups.items():
-        yield _chart(metric, unit, members, baseline, window)
+        groups.setdefault(one.unit, []).append(one)
+    for unit, members in groups.items():
+        yield _chart(unit, members, baseline, window)
 
 
-def _chart(metric: str, unit: str, members: list[Series], baseline: Window, window: Window) -> Chart:
+def _chart(unit: str, members: list[Series], baseline: Window, window: Window) -> Chart:
     shown = members[:MAX_LINES]
-    names = tuple(s.entity.name for s in shown)
+    common, names = _names(shown)
     times = sorted({t for s in shown for t in s.times})
     columns = [dict(zip(s.times, s.values, strict=True)) for s in shown]
     values = [[_finite(c.get(t)) for t in times] for c in columns]
@@ -115,20 +115,37 @@ def _chart(metric: str, unit: str, members: list[Series], baseline: Window, wind
     moments = tuple(
         (wording.offset(t - window.end), *(wording.figure(column[i], unit) for column in values)) for i, t in enumerate(times)
     )
-    title = metric.replace("_", " ") + (f", {unit}" if unit else "")
-    lines = tuple(_line(s, unit, baseline, window) for s in shown)
-    return Chart(title, json.dumps(data, allow_nan=False), lines, names, moments, len(members) - len(shown))
+    lines = tuple(_line(name, s, baseline, window) for name, s in zip(names, shown, strict=True))
+    return Chart(
+        ", ".join(part for part in (common, unit) if part),
+        json.dumps(data, allow_nan=False),
+        lines,
+        names,
+        moments,
+        len(members) - len(shown),
+    )
 
 
-def _line(series: Series, unit: str, baseline: Window, window: Window) -> Line:
+def _names(series: list[Series]) -> tuple[str, tuple[str, ...]]:
+    """What all have in common, as the chart's title, and what tells each from the others."""
+    metrics = [s.metric.replace("_", " ") for s in series]
+    entities = [s.entity.name for s in series]
+    if len(set(metrics)) == 1:
+        return metrics[0], tuple(entities)
+    if len(set(entities)) == 1:
+        return entities[0], tuple(metrics)
+    return "", tuple(f"{e}: {m}" for e, m in zip(entities, metrics, strict=True))
+
+
+def _line(name: str, series: Series, baseline: Window, window: Window) -> Line:
     before, now = split(series.times, series.values, baseline, window)
     past = [v for v in before if math.isfinite(v)]
     present = [v for v in now if math.isfinite(v)]
     return Line(
-        series.entity.name,
-        wording.figure(median(past) if past else None, unit),
-        wording.figure(median(present) if present else None, unit),
-        wording.figure(max(present, default=None), unit),
+        name,
+        wording.figure(median(past) if past else None, series.unit),
+        wording.figure(median(present) if present else None, series.unit),
+        wording.figure(max(present, default=None), series.unit),
     )
 
 

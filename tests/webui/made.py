@@ -29,6 +29,12 @@ from revelio.types import (
 CATALOG = """
 tool: prometheus
 title: Prometheus
+metrics:
+  cpu_throttled:
+    query: sum by (container) (rate(container_cpu_cfs_throttled_seconds_total{project="${project}"}[10s]))
+    entity: container
+    label: container
+    unit: s/s
 templates:
   - id: prometheus.throttling
     title: CPU throttling of ${container}

@@ -32,10 +32,20 @@ def test_the_table_beside_a_chart_says_the_same() -> None:
     assert len(chart.moments) == 46
 
 
-def test_series_of_several_metrics_get_a_chart_each() -> None:
+def test_series_of_several_units_get_a_chart_each() -> None:
     one = made.throttling().series[0]
     charts = evidence_view(replace(EMPTY, series=(one, replace(one, metric="memory", unit="bytes"))), EVIDENCE).charts
     assert [c.title for c in charts] == ["cpu throttled, s/s", "memory, bytes"]
+
+
+def test_lines_are_named_by_what_tells_them_apart() -> None:
+    one = made.throttling().series[0]
+    used, idle = replace(one, metric="used"), replace(one, metric="idle")
+    (chart,) = evidence_view(replace(EMPTY, series=(used, idle)), EVIDENCE).charts
+    assert (chart.title, chart.names) == ("cart, s/s", ("used", "idle"))
+    other = replace(idle, entity=Entity("container", "orders"))
+    (chart,) = evidence_view(replace(EMPTY, series=(used, other)), EVIDENCE).charts
+    assert (chart.title, chart.names) == ("s/s", ("cart: used", "orders: idle"))
 
 
 def test_series_with_different_times_share_an_axis() -> None:
