@@ -34,7 +34,9 @@ MOST_VOID_IN_A_ROW = 5
 LAG_S = 3.0
 """Traces, log lines and scrapes need this long to arrive before the tools are asked."""
 LONGEST_WAIT_S = 90.0
-SETTLE_S = 1.0
+SETTLED_SHARE = 0.6
+"""A fault that takes long to settle gets a longer window: users see it settled for this share of the usual one."""
+SETTLE_S = 5.0
 """A baseline begins this long after the last fault was undone."""
 
 
@@ -150,7 +152,7 @@ class _Campaign:
         self._keep(item, injection, seen)
 
     def _observe(self, item: Run, injection: Injection) -> Seen:
-        end = injection.at + self._plan.window_s
+        end = max(injection.at + self._plan.window_s, injection.settled + SETTLED_SHARE * self._plan.window_s)
         self._tell(item, "users feel it")
         time.sleep(max(0.0, end + LAG_S - time.time()))
         self._tell(item, "looking")

@@ -25,13 +25,14 @@ class Injection:
     """A fault that is in force and what measurement showed it.
 
     ``began`` (Unix seconds) was taken before its first act; from ``at`` on its consequences count, which is the same
-    unless the kind counts once settled.
+    unless the kind counts once settled. ``settled`` is when it was verified.
     """
 
     id: str
     fault: Fault
     began: float
     at: float
+    settled: float
     verified_by: str
     parameters: tuple[tuple[str, Value], ...] = ()
 
@@ -68,8 +69,9 @@ def inject(app: App, fault: Fault, engine: Engine) -> Injection:
             journal.note(fault_id, "failed", str(error))
             _undo_all(app, engine, journal)
             raise
-    at = time.time() if kind.counts_once_settled else began
-    return Injection(fault_id, fault, began, at, effect.figures, change.parameters)
+    settled = time.time()
+    at = settled if kind.counts_once_settled else began
+    return Injection(fault_id, fault, began, at, settled, effect.figures, change.parameters)
 
 
 def undo(app: App, engine: Engine) -> tuple[Undone, ...]:
