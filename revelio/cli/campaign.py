@@ -5,17 +5,20 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from revelio.cli.foreign import testbed_errors
 from revelio.cli.output import Json, StepBars, emit, say, table
 
 if TYPE_CHECKING:
     from fault_injection.campaign import Progress
+    from fault_injection.stage import Reporters
 
-Corpus = Annotated[Path, typer.Option("--reports", help="Folder of the report corpus.")]
+Corpus = Annotated[Path | None, typer.Option("--reports", help="Folder of the report corpus; the bundled one when not given.")]
 Writers = Annotated[str, typer.Option("--writers", metavar="W1,W2", help="Only texts by these writers; all when not given.")]
 Recorded = Annotated[Path, typer.Option("--out", help="The campaign's folder.")]
 
@@ -33,7 +36,7 @@ def group() -> typer.Typer:
 def run(
     plan: Annotated[Path, typer.Argument(help="Plan file (YAML).")],
     out: Annotated[Path, typer.Option("--out", help="Folder to record into.")],
-    reports: Corpus,
+    reports: Corpus = None,
     writers: Writers = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in --out.")] = False,
     json: Json = False,
@@ -42,18 +45,18 @@ def run(
 
     \b
     Examples:
-      revelio campaign run fault_injection/plans/shop.yaml --out datasets/shop --reports reports
-      revelio campaign run fault_injection/plans/shop.yaml --out datasets/shop --reports reports --resume
+      revelio campaign run fault_injection/plans/first_light.yaml --out datasets/shop
+      revelio campaign run fault_injection/plans/first_light.yaml --out datasets/shop --resume
     """
-    from fault_injection.opening import open_stage
-
     from fault_injection.campaign import run as make_runs
+    from fault_injection.opening import open_stage
     from fault_injection.plan import load_plan
 
     signal.signal(signal.SIGTERM, _end)
     wanted = load_plan(plan)
-    stage = open_stage(wanted.app, reports, _names(writers))
-    with StepBars() as bars:
+    with testbed_errors():
+        stage = replace(open_stage(wanted.app), reporters=_reporters(wanted.app, reports, writers))
+    with testbed_errors(), StepBars() as bars:
         outcome = make_runs(wanted, out, stage, resume=resume, progress=_teller(bars))
     if json:
         emit(outcome)
@@ -103,7 +106,8 @@ def check_labels(out: Recorded, json: Json = False) -> None:
 def rewrite(
     dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
-    reports: Corpus,
+    app: Annotated[str, typer.Option("--app", help="The application that the runs are of.")] = "shop",
+    reports: Corpus = None,
     writers: Writers = "",
     json: Json = False,
 ) -> None:
@@ -111,21 +115,23 @@ def rewrite(
 
     \b
     Examples:
-      revelio campaign rewrite --dataset datasets/shop --reports reports --writers w6,w13 --out var/retold
+      revelio campaign rewrite --dataset datasets/shop --writers w6,w13 --out var/retold
     """
-    from fault_injection.opening import open_reporters
-
     from fault_injection.retell import rewrite as retell
 
-    splits = retell(dataset, out, open_reporters(reports, _names(writers)))
+    with testbed_errors():
+        splits = retell(dataset, out, _reporters(app, reports, writers))
     if json:
         emit({"out": str(out), "splits": splits})
     else:
         say(f"{sum(splits.values())} incidents are in {out}: " + ", ".join(f"{n} {name}" for name, n in splits.items()))
 
 
-def _names(writers: str) -> tuple[str, ...]:
-    return tuple(w.strip() for w in writers.split(",") if w.strip())
+def _reporters(app: str, folder: Path | None, writers: str) -> Reporters:
+    from fault_injection.opening import CorpusReporters
+    from testbed.users.reports import CORPUS
+
+    return CorpusReporters(app, folder or CORPUS, tuple(w.strip() for w in writers.split(",") if w.strip()))
 
 
 def _end(number: int, frame: object) -> None:

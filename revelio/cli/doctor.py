@@ -65,7 +65,7 @@ def _examine() -> Iterator[Finding]:
         "catalog", lambda: f"{len(bench.catalog.tools)} tools, {len(bench.catalog.templates)} templates", "correct the file"
     )
     yield _try(
-        "model", lambda: f"{bench.recommender.model} in {settings.model}", "train one, or set REVELIO_MODEL to a model folder"
+        "model", lambda: f"{bench.recommender.model} in {settings.model}", "revelio train, or set REVELIO_MODEL to a model folder"
     )
     yield _incidents(bench, settings)
     for name in bench.systems:
@@ -117,12 +117,15 @@ def _optional_parts() -> Iterator[Finding]:
 
 
 def _print(findings: list[Finding]) -> None:
+    from rich.table import Table
     from rich.text import Text
 
-    screen = console()
     style = {"good": "green", "absent": "yellow", "broken": "bold red"}
-    width = max(len(f.what) for f in findings)
+    grid = Table(box=None, pad_edge=False, show_header=False)
+    for _ in range(3):
+        grid.add_column(overflow="fold")
     for finding in findings:
-        screen.print(Text.assemble((f"{finding.state:<7}", style[finding.state]), f" {finding.what:<{width}}  {finding.detail}"))
+        grid.add_row(Text(finding.state, style[finding.state]), Text(finding.what), Text(finding.detail))
         if finding.remedy:
-            screen.print(Text(f"{'':<7} {'':<{width}}  → {finding.remedy}", "dim"))
+            grid.add_row("", "", Text(f"→ {finding.remedy}", "dim"))
+    console().print(grid)

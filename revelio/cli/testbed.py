@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from revelio.cli.foreign import testbed_errors
 from revelio.cli.output import Json, console, emit, say, table
-from revelio.errors import StackError
 
 if TYPE_CHECKING:
     from testbed.stack import Status
@@ -50,7 +48,7 @@ def up(
       revelio testbed up shop
       revelio testbed up shop --images make --no-users
     """
-    with _foreseen():
+    with testbed_errors():
         from testbed.stack import up as bring_up
         from testbed.stack.console import shown
 
@@ -66,7 +64,7 @@ def down(app: App = "shop", json: Json = False) -> None:
     Examples:
       revelio testbed down shop
     """
-    with _foreseen():
+    with testbed_errors():
         from testbed.stack import down as take_down
         from testbed.stack.console import shown
 
@@ -86,24 +84,13 @@ def status(app: App = "shop", json: Json = False) -> None:
       revelio testbed status shop
       revelio testbed status shop --json | jq '.endpoints[] | select(.answers | not)'
     """
-    with _foreseen():
+    with testbed_errors():
         from testbed.stack import status as look
 
         state = look(app)
     _print(state, json)
     if not state.up:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _foreseen() -> Iterator[None]:
-    """The testbed has an error class of its own, for it knows nothing of Revelio; here it becomes ours."""
-    import testbed.errors
-
-    try:
-        yield
-    except testbed.errors.StackError as error:
-        raise StackError(str(error)) from error
 
 
 def _print(state: Status, json: bool) -> None:

@@ -13,8 +13,8 @@ _SHARES = (
     ("top-1", "top1"),
     ("top-3", "top3"),
     ("top-5", "top5"),
-    ("accepted 1", "accepted_top1"),
-    ("accepted 3", "accepted_top3"),
+    ("any 1", "accepted_top1"),
+    ("any 3", "accepted_top3"),
     ("template", "template_top1"),
     ("place", "place_top1"),
 )
@@ -37,13 +37,13 @@ def _fault_table(split: str, methods: dict[str, FaultFigures]) -> Table:
     first = next(iter(methods.values()))
     left_out = f", {first.left_out} left out for want of a proven query that shows the cause" if first.left_out else ""
     grid = _grid(f"{split}: {first.incidents} incidents, {first.examples} reports{left_out}")
-    for heading in ("method", *(h for h, _ in _SHARES), "MRR", "mean rank", "ECE", "failed"):
+    for heading in ("method", *(h for h, _ in _SHARES), "MRR", "rank", "ECE", "failed"):
         grid.add_column(heading, justify="left" if heading == "method" else "right")
     for name, figures in methods.items():
         shares = []
         for _, key in _SHARES:
             share = f"{getattr(figures, key):.3f}"
-            if key in ("top1", "top3"):
+            if key == "top1":
                 low, high = figures.ci95[key]
                 share += f" [{low:.2f}, {high:.2f}]"
             shares.append(share)

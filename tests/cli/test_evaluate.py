@@ -1,0 +1,76 @@
+"""``revelio eval`` on a made dataset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from revelio.ranker.scoring import Ranking
+from revelio.types import Incident, Query
+from tests.cli.made import CommandLine
+from tests.evaluation.made import CATALOG_YAML, dataset, record
+
+TEXTS = (("w6", "it hangs"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Knows:
+    """A ranker that always names the CPU of cart first."""
+
+    name: str = "knows"
+
+    def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
+        score = np.array(
+            [-0.1 if q.id.startswith("meter.cpu") and ("container", "cart") in q.bindings else -5.0 for q in queries]
+        )
+        nothing = np.zeros(len(queries), dtype=np.float32)
+        return Ranking(queries, score.astype(np.float32), nothing, nothing, 0.2)
+
+
+@pytest.fixture
+def folder(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    catalog = tmp_path / "tools.yaml"
+    catalog.write_text(CATALOG_YAML)
+    monkeypatch.setenv("REVELIO_CATALOG", f'["{catalog}"]')
+    monkeypatch.setattr("revelio.ranker.artifact.load_ranker", lambda folder: Knows())
+    records = (record("a", "repeat", "cart", TEXTS), record("b", "repeat", "orders", TEXTS), record("c", "no_fault", "", TEXTS))
+    return dataset(tmp_path / "made", *records, record("t", "train", "cart", (("w1", "slow"),)))
+
+
+def test_json_has_splits_baselines_and_ablations(revelio: CommandLine, folder: Path) -> None:
+    ran = revelio("eval", "--dataset", folder, "--baselines", "--ablations", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["model"] == "knows"
+    assert ran.json["splits"]["repeat"]["top1"] == 0.5
+    assert ran.json["failed"] == 0
+    assert set(ran.json["baselines"]) >= {"random", "frequency", "bm25", "tfidf_logistic", "anomaly"}
+    assert ran.json["baselines"]["anomaly"]["repeat"]["top1"] == 1.0
+    assert set(ran.json["ablations"]) == {"evidence_only", "report_only"}
+
+
+def test_tables_and_page(revelio: CommandLine, folder: Path, tmp_path: Path) -> None:
+    ran = revelio("eval", "--dataset", folder, "--split", "repeat", "--html", tmp_path / "page.html")
+    assert ran.code == 0, ran.err
+    assert "repeat: 2 incidents" in ran.out
+    assert "0.500 [0.00, 1.00]" in ran.out
+    assert "no_fault" not in ran.out
+    assert "<svg" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [(("--split", "nonsense"), 2, "no split 'nonsense'"), (("--split", "new_app"), 1, "no incident in new_app")],
+)
+def test_mistakes_are_answered_in_words(revelio: CommandLine, folder: Path, words: tuple[str, ...], code: int, said: str) -> None:
+    ran = revelio("eval", "--dataset", folder, *words)
+    assert ran.code == code
+    assert said in " ".join(ran.err.split())
+
+
+def test_a_folder_that_is_no_dataset_is_an_error(revelio: CommandLine, folder: Path, tmp_path: Path) -> None:
+    ran = revelio("eval", "--dataset", tmp_path / "gone")
+    assert ran.code == 1
+    assert "gone" in ran.err

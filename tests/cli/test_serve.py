@@ -1,0 +1,56 @@
+"""``revelio serve`` and ``revelio doctor``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.made import CommandLine
+from tests.webui import made
+
+
+@pytest.fixture
+def place(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CommandLine:
+    settings = made.settings(tmp_path, made.record())
+    monkeypatch.setenv("REVELIO_CATALOG", f'["{settings.catalog[0]}"]')
+    monkeypatch.setenv("REVELIO_DATABASE", settings.database)
+    return revelio
+
+
+def test_serve_hands_the_app_to_the_server_on_the_chosen_address(place: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+    monkeypatch.setattr("uvicorn.run", lambda app, **options: seen.update(options, app=app))
+    ran = place("serve", "--port", "9123")
+    assert ran.code == 0, ran.err
+    assert (seen["host"], seen["port"]) == ("127.0.0.1", 9123)
+    assert "http://127.0.0.1:9123" in ran.err
+    assert seen["app"].title
+
+
+def test_serve_refuses_an_open_address(place: CommandLine) -> None:
+    ran = place("serve", "--host", "0.0.0.0")
+    assert (ran.code, ran.out) == (1, "")
+    assert "0.0.0.0" in ran.err
+
+
+def test_doctor_names_what_is_broken_and_what_to_do(place: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REVELIO_MODEL", "nowhere")
+    ran = place("doctor")
+    assert ran.code == 1
+    states = {what: state for state, what, *_ in (line.split() for line in ran.out.splitlines() if line[0] != " ")}
+    assert (states["model"], states["catalog"], states["incidents"]) == ("broken", "good", "good")
+    assert "→ revelio train" in ran.out
+
+
+def test_doctor_is_content_when_revelio_can_answer_though_backends_are_down(
+    place: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("revelio.workbench.load_recommender", lambda folder, catalog: made.StandIn(catalog))
+    ran = place("doctor", "--json")
+    assert ran.code == 0, ran.err
+    found = {f["what"]: f for f in ran.json}
+    assert found["model"]["state"] == "good"
+    assert found["shop: prometheus"]["state"] == "absent"
+    assert "testbed up" in found["shop: prometheus"]["remedy"]
