@@ -103,17 +103,15 @@ class System:
         """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
         deadline = time.monotonic() + self.limits.seconds + GRACE_S
         pool = ThreadPoolExecutor(max_workers=max(1, len(asks)), thread_name_prefix=f"ask-{self.name}")
-        futures = {name: pool.submit(ask) for name, ask in asks.items()}
+        futures = {name: pool.submit(_settled, ask) for name, ask in asks.items()}
         try:
             return {name: self._answer(name, future, deadline) for name, future in futures.items()}
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _answer(self, name: str, future: Future[T], deadline: float) -> T | SourceError:
+    def _answer(self, name: str, future: Future[T | SourceError], deadline: float) -> T | SourceError:
         try:
             return future.result(timeout=max(0.0, deadline - time.monotonic()))
-        except SourceError as error:
-            return error
         except TimeoutError:
             return SourceError(name, f"no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?")
 
@@ -200,6 +198,13 @@ def merge(scope: Scope, parts: Iterable[Evidence], missing: tuple[str, ...] = ()
 def _unconnected(catalog: Catalog, tool: str, backend: Backend) -> Tool | None:
     spec = next((t for t in catalog.tools if t.name == tool), None)
     return None if spec is None else make_tool(spec, backend, Limits())
+
+
+def _settled(ask: Callable[[], T]) -> T | SourceError:
+    try:
+        return ask()
+    except SourceError as error:
+        return error
 
 
 def _plain(query: Query) -> str:

@@ -1,0 +1,69 @@
+"""Lets the official Elasticsearch client read no more, and wait no longer, than the limits allow."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from elastic_transport import NodeConfig, Urllib3HttpNode
+from urllib3 import HTTPConnectionPool
+from urllib3.exceptions import HTTPError
+from urllib3.response import BaseHTTPResponse
+
+from revelio.tools.base import Limits
+
+LIMITS = "limits"
+"""Name under which a node's configuration carries its limits."""
+
+
+class TooMuchError(HTTPError):
+    """The answer exceeds a limit; its text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    status: int
+    headers: Any
+    data: bytes
+
+
+class _BoundedPool:
+    """A connection pool whose answers are read whole, within limits."""
+
+    def __init__(self, pool: HTTPConnectionPool, limits: Limits) -> None:
+        self._pool = pool
+        self._limits = limits
+
+    def urlopen(self, method: str, target: str, **options: Any) -> _Whole:
+        deadline = time.monotonic() + self._limits.seconds
+        response = self._pool.urlopen(method, target, preload_content=False, **options)
+        try:
+            data = self._read(response, deadline)
+        except BaseException:
+            response.close()
+            raise
+        response.release_conn()
+        return _Whole(response.status, response.headers, data)
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _read(self, response: BaseHTTPResponse, deadline: float) -> bytes:
+        data = bytearray()
+        while chunk := response.read1(65536):
+            data += chunk
+            if len(data) > self._limits.bytes:
+                raise TooMuchError(f"answered with more than {self._limits.bytes / 1e6:g} MB; narrow the window or the query")
+            if time.monotonic() > deadline:
+                raise TooMuchError(f"still answering after {self._limits.seconds:g} s; is it overloaded?")
+        return bytes(data)
+
+
+class BoundedNode(Urllib3HttpNode):
+    """A node of the official client that keeps to the limits in its configuration."""
+
+    def __init__(self, config: NodeConfig) -> None:
+        """``config._extras`` holds a ``Limits`` under ``LIMITS``."""
+        super().__init__(config)
+        self.pool: Any = _BoundedPool(self.pool, config._extras[LIMITS])

@@ -1,0 +1,207 @@
+"""Jaeger: traces, through its query API."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlencode
+
+from revelio.catalog import ToolSpec
+from revelio.errors import SourceError
+from revelio.settings import Backend
+from revelio.tools import trace_views
+from revelio.tools.base import Limits, Scope
+from revelio.tools.fetch import Fetcher
+from revelio.tools.holes import tree
+from revelio.tools.trace_views import Question, Sample
+from revelio.tools.traces import TraceSpan, edge, figures, parse_traces
+from revelio.types import Entity, Evidence, Query, Result, SpanStat, Window
+
+SNAPSHOT_TRACES, RUN_TRACES = 400, 200
+MAX_OPERATIONS = 40
+"""Operations of one service in a snapshot: those that took the most time."""
+
+_OWN = re.compile(r"jaeger(-.*)?")
+"""Jaeger traces itself; that is nobody's incident."""
+
+_DURATION = re.compile(r"\d+(\.\d+)?(us|ms|s)")
+
+
+class Jaeger:
+    """The ``jaeger`` tool."""
+
+    def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
+        """Connects to nothing yet."""
+        self.name = spec.name
+        self.backend = backend
+        self.limits = limits
+        self._fetch = Fetcher(spec.name, backend.url, limits)
+
+    def ping(self) -> str:
+        """How many services it knows."""
+        services = self._services()
+        return f"Jaeger, {len(services)} services" if services else "Jaeger, no service has sent a span yet"
+
+    def snapshot(self, scope: Scope) -> Evidence:
+        """Figures of every operation and edge, now and before, from the latest traces of either window."""
+        before, now = self._everything(scope)
+        return Evidence(
+            window=scope.window,
+            baseline=scope.baseline,
+            entities=_entities((*before.spans, *now.spans)),
+            spans=_stats(before, now),
+        )
+
+    def render(self, query: Query, scope: Scope) -> str:
+        """The request to Jaeger's query API, and in words what is read from the traces where a request cannot say it."""
+        question = self._question(query, scope)
+        text = f"GET /api/traces?{urlencode(self._params(question, question.service, scope.window, RUN_TRACES))}"
+        if question.peer is not None:
+            text += f"\n# only its calls to {json.dumps(question.peer)}"
+        if not question.service:
+            text += "\n# and the same for every other service whose traces this does not show"
+        return text
+
+    def link(self, query: Query, scope: Scope) -> str | None:
+        """Jaeger's own search page."""
+        question = self._question(query, scope)
+        if not self.backend.link or not question.service:
+            return None
+        params = self._params(question, question.service, scope.window, 20)
+        return f"{self.backend.link.rstrip('/')}/search?{urlencode(params)}"
+
+    def run(self, query: Query, scope: Scope) -> Result:
+        """Ask for the traces of window and baseline and read what the question's view says."""
+        question = self._question(query, scope)
+        if question.service:
+            before, now = self._pair(question, question.service, scope, RUN_TRACES)
+        else:
+            before, now = self._everything(scope)
+        return trace_views.VIEWS[question.view](question, before, now, scope)
+
+    def _question(self, query: Query, scope: Scope) -> Question:
+        body = tree(query, scope)
+        unknown = sorted(body.keys() - {"view", "service", "operation", "peer", "min_duration", "tags"})
+        if unknown:
+            raise SourceError(self.name, f"the query says {unknown[0]!r}, which Jaeger is not asked for")
+        view = str(body.get("view", "slow"))
+        if view not in trace_views.VIEWS:
+            raise SourceError(self.name, f"the query's view is {view!r}; there are: {', '.join(trace_views.VIEWS)}")
+        least = str(body.get("min_duration", ""))
+        if least and not _DURATION.fullmatch(least):
+            raise SourceError(self.name, f"min_duration is {least!r}; write it like 500ms or 2s")
+        service, operation = str(body.get("service", "")), None
+        if "operation" in body:
+            service, _, operation = str(body["operation"]).partition(": ")
+        peer = body.get("peer")
+        tags = body.get("tags")
+        pairs = tuple((str(k), str(v)) for k, v in tags.items()) if isinstance(tags, dict) else ()
+        return Question(view, service, operation, None if peer is None else str(peer), least, pairs)
+
+    def _params(self, question: Question, service: str, window: Window, most: int) -> dict[str, str]:
+        tags = dict(question.tags) | ({"error": "true"} if question.view == "errors" else {})
+        params = {"service": _text(service)}
+        if question.operation:
+            params["operation"] = _text(question.operation)
+        if tags:
+            params["tags"] = _text(json.dumps(tags, ensure_ascii=False))
+        if question.min_duration:
+            params["minDuration"] = question.min_duration
+        return params | {"start": str(int(window.start * 1e6)), "end": str(int(window.end * 1e6)), "limit": str(most)}
+
+    def _services(self) -> list[str]:
+        answer = self._fetch.get("/api/services", {})
+        names = answer.get("data") if isinstance(answer, dict) else None
+        if names is not None and not isinstance(names, list):
+            raise SourceError(self.name, f"{self.backend.url} does not answer like Jaeger; is its url right?")
+        return sorted(str(n) for n in names or [] if not _OWN.fullmatch(str(n)))
+
+    def _pair(self, question: Question, service: str, scope: Scope, most: int) -> tuple[Sample, Sample]:
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            before, now = pool.map(lambda w: self._sample(question, service, w, most), (scope.baseline, scope.window))
+        return before, now
+
+    def _sample(self, question: Question, service: str, window: Window, most: int) -> Sample:
+        answer = self._fetch.get("/api/traces", self._params(question, service, window, most))
+        try:
+            traces = parse_traces(answer)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SourceError(self.name, f"answered in a form that is not Jaeger's: {type(error).__name__}: {error}") from error
+        scale = 1.0
+        if len(traces) >= most:  # the newest ones only: count what they cover, and what the whole window would then hold
+            covered = window.end - min(t.start for t in traces)
+            scale = max(1.0, window.seconds / max(covered, 1e-3))
+        return Sample(tuple(traces), scale)
+
+    def _everything(self, scope: Scope) -> tuple[Sample, Sample]:
+        """Traces of the whole system: of one service after another, leaving out those that earlier traces went through."""
+        before, now = Sample(), Sample()
+        seen: set[str] = set()
+        for service in self._services():
+            if service in seen:
+                continue
+            older, newer = self._pair(Question("all", service), service, scope, SNAPSHOT_TRACES)
+            before, now = before.joined(older), now.joined(newer)
+            seen = {s.service for s in before.spans} & {s.service for s in now.spans}
+        return before, now
+
+
+def _text(value: str) -> str:
+    return value.encode("utf-8", errors="replace").decode()
+
+
+def _entities(spans: Iterable[TraceSpan]) -> tuple[Entity, ...]:
+    found: set[Entity] = set()
+    for span in spans:
+        found |= {Entity("service", span.service), span.entity}
+        if (crossed := edge(span)) is not None:
+            found.add(crossed)
+    return tuple(sorted(found))
+
+
+def _stats(before: Sample, now: Sample) -> tuple[SpanStat, ...]:
+    sides: list[dict[Entity, list[TraceSpan]]] = []
+    for sample in (before, now):
+        groups: dict[Entity, list[TraceSpan]] = defaultdict(list)
+        for span in sample.spans:
+            groups[span.entity].append(span)
+            if (crossed := edge(span)) is not None:
+                groups[crossed].append(span)
+        sides.append(groups)
+    older, newer = sides
+    stats = []
+    for entity in _weightiest(older, newer):
+        members = newer.get(entity, [])
+        failed = [s.start for s in members if s.error]
+        stats.append(
+            SpanStat(
+                entity=entity,
+                service=(older.get(entity) or members)[0].service,
+                now=figures(members, now.scale),
+                before=figures(older.get(entity, []), before.scale),
+                first_error_at=min(failed, default=None),
+            )
+        )
+    return tuple(stats)
+
+
+def _weightiest(older: dict[Entity, list[TraceSpan]], newer: dict[Entity, list[TraceSpan]]) -> list[Entity]:
+    """Every edge, and of each service the operations that took most of its time."""
+    taken: dict[Entity, float] = defaultdict(float)
+    owner: dict[Entity, str] = {}
+    for groups in (older, newer):
+        for entity, members in groups.items():
+            taken[entity] += sum(s.duration_ms for s in members)
+            owner[entity] = members[0].service
+    kept: dict[str, int] = defaultdict(int)
+    chosen = []
+    for entity in sorted(taken, key=lambda e: (-taken[e], e)):
+        if entity.kind == "operation":
+            kept[owner[entity]] += 1
+            if kept[owner[entity]] > MAX_OPERATIONS:
+                continue
+        chosen.append(entity)
+    return sorted(chosen)

@@ -1,0 +1,99 @@
+"""Log lines that differ only in their variable parts, as one pattern."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from revelio.types import Entity, LogPattern
+
+MAX_PATTERN, MAX_EXAMPLE = 240, 400
+_READ = 2_000
+"""Characters of a message that are looked at."""
+
+_MASKS = (
+    (re.compile(r'"[^"]{0,300}"|(?<!\w)\'[^\']{0,300}\'(?!\w)'), "<*>"),
+    (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "<id>"),
+    (re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b"), "<address>"),
+    (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b"), "<ip>"),
+    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<id>"),
+    (re.compile(r"\b(?=[A-Za-z]*\d)[0-9A-Za-z]{8,}\b"), "<id>"),
+    (re.compile(r"[-+]?\d+(?:[.,:]\d+)*"), "<n>"),
+    (re.compile(r"\s+"), " "),
+)
+
+_LEVELS = {"WARN": "WARNING", "CRITICAL": "ERROR", "FATAL": "ERROR", "PANIC": "ERROR", "TRACE": "DEBUG", "": "INFO"}
+PROBLEMS = ("WARNING", "ERROR")
+"""Levels that speak of trouble."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One log line; ``at`` in Unix seconds."""
+
+    at: float
+    source: str
+    level: str
+    message: str
+    trace: str = ""
+    error: str = ""
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of one window. Counts have to be multiplied by ``scale`` where only the newest could be read."""
+
+    lines: tuple[Line, ...] = ()
+    total: int = 0
+
+    @property
+    def scale(self) -> float:
+        """How many lines each of these stands for."""
+        return max(1.0, self.total / len(self.lines)) if self.lines else 1.0
+
+
+def level_of(text: str) -> str:
+    """A level's one name: DEBUG, INFO, WARNING or ERROR, whatever a logger calls it."""
+    upper = text.strip().upper()
+    return _LEVELS.get(upper, upper)
+
+
+def mask(message: str, error: str = "") -> str:
+    """The message's first line with its variable parts masked; the type of its error is part of the pattern."""
+    text = next((part for part in message[:_READ].splitlines() if part.strip()), "").strip()
+    for expression, name in _MASKS:
+        text = expression.sub(name, text)
+    if error and error not in text:
+        text = f"{text[: MAX_PATTERN - len(error[:80]) - 3]} [{error[:80]}]"
+    return text[:MAX_PATTERN]
+
+
+def mine(before: Sequence[Lines], now: Sequence[Lines]) -> tuple[LogPattern, ...]:
+    """Patterns of all lines with their counts then and now: new problems first, then other problems, then the rest by count."""
+    counts: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    first: dict[tuple[str, str, str], Line] = {}
+    for side, parts in enumerate((before, now)):
+        for part in parts:
+            for line in part.lines:
+                key = (line.source, line.level, mask(line.message, line.error))
+                counts[key][side] += part.scale
+                if key not in first or line.at < first[key].at:
+                    first[key] = line
+    found = [
+        LogPattern(
+            entity=Entity("log_source", source),
+            level=level,
+            pattern=pattern,
+            count=round(count),
+            baseline_count=round(past),
+            first_seen=first[source, level, pattern].at,
+            example=first[source, level, pattern].message[:MAX_EXAMPLE],
+        )
+        for (source, level, pattern), (past, count) in counts.items()
+    ]
+    return tuple(
+        sorted(found, key=lambda p: (p.level not in PROBLEMS, p.baseline_count > 0, -p.count, p.entity, p.level, p.pattern))
+    )

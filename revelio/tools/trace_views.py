@@ -1,0 +1,226 @@
+"""What a question reads from traces: slow spans, failed spans, long traces, own time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from revelio.anomaly import count_deviation, signal
+from revelio.tools.base import Scope
+from revelio.tools.figures import counted, milliseconds
+from revelio.tools.slowness import slowdown
+from revelio.tools.traces import Trace, TraceSpan
+from revelio.types import Cell, Result
+
+MAX_ROWS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One look at traces: which are asked for, and what is read from them."""
+
+    view: str
+    service: str = ""
+    operation: str | None = None
+    peer: str | None = None
+    min_duration: str = ""
+    tags: tuple[tuple[str, str], ...] = ()
+
+    def holds(self, span: TraceSpan) -> bool:
+        """Whether the question is about this span."""
+        return (
+            (not self.service or span.service == self.service)
+            and (self.operation is None or span.operation == self.operation)
+            and (self.peer is None or span.peer == self.peer)
+        )
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Traces of one window, each once; counts have to be multiplied by ``scale`` to speak of the whole window."""
+
+    traces: tuple[Trace, ...] = ()
+    scale: float = 1.0
+
+    @cached_property
+    def spans(self) -> tuple[TraceSpan, ...]:
+        """All their spans."""
+        return tuple(s for t in self.traces for s in t.spans)
+
+    def joined(self, other: Sample) -> Sample:
+        """Both together; a trace that came twice is kept with the most spans."""
+        by_id = {t.id: t for t in self.traces}
+        for trace in other.traces:
+            if trace.id not in by_id or len(by_id[trace.id].spans) < len(trace.spans):
+                by_id[trace.id] = trace
+        return Sample(tuple(by_id.values()), max(self.scale, other.scale))
+
+    def about(self, question: Question) -> list[TraceSpan]:
+        """The spans that the question is about."""
+        return [s for s in self.spans if question.holds(s)]
+
+    def trace_of(self, span: TraceSpan) -> Trace:
+        """The trace that a span belongs to."""
+        return next(t for t in self.traces if t.id == span.trace)
+
+
+def slow(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """Durations by operation, now and before, and the trace with the slowest span."""
+    older, newer = _by_operation(before.about(question)), _by_operation(now.about(question))
+    if not newer:
+        return _nothing(older)
+    judged = {name: _slowdown(older.get(name, []), spans, scope) for name, spans in newer.items()}
+    worst = max(judged, key=lambda name: (judged[name], sum(s.duration_ms for s in newer[name])))
+    slowest = max(newer[worst], key=lambda s: s.duration_ms)
+    rows = [
+        (name, len(spans), *_quantiles(spans), *_quantiles(older.get(name, [])))
+        for name, spans in sorted(newer.items(), key=lambda pair: (-judged[pair[0]], pair[0]))
+    ]
+    was = milliseconds(_p95(older[worst])) if worst in older else "not seen"
+    return Result(
+        summary=f"{worst}: p95 {milliseconds(_p95(newer[worst]))} now, {was} before",
+        signal=signal(judged[worst]),
+        reason=_spreads(judged[worst], "slower than"),
+        columns=("operation", "spans", "median ms", "p95 ms", "median ms before", "p95 ms before"),
+        rows=tuple(rows[:MAX_ROWS]),
+        spans=now.trace_of(slowest).waterfall(),
+        truncated=len(rows) > MAX_ROWS,
+    )
+
+
+def errors(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """Failed spans, how many now and before, and one failed trace."""
+    older = [s for s in before.about(question) if s.error]
+    newer = [s for s in now.about(question) if s.error]
+    count, past = len(newer) * now.scale, len(older) * before.scale
+    distance = count_deviation(past, scope.baseline.seconds, count, scope.window.seconds)
+    newest = sorted(newer, key=lambda s: -s.start)
+    return Result(
+        summary=f"{counted(count, 'failed span')} in {scope.window.seconds:.0f} s, "
+        f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
+        signal=signal(distance),
+        reason=_spreads(distance, "more than"),
+        columns=("at", "operation", "peer", "ms", "status"),
+        rows=tuple((s.start, s.operation, s.peer, round(s.duration_ms, 1), _status(s)) for s in newest[:MAX_ROWS]),
+        spans=now.trace_of(newest[0]).waterfall() if newest else (),
+        truncated=len(newest) > MAX_ROWS,
+    )
+
+
+def long(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """Traces over the duration that was asked for."""
+    count, past = len(now.traces) * now.scale, len(before.traces) * before.scale
+    distance = count_deviation(past, scope.baseline.seconds, count, scope.window.seconds)
+    longest = sorted(now.traces, key=lambda t: -t.duration_ms)
+    return Result(
+        summary=f"{counted(count, 'trace')} over {question.min_duration} in {scope.window.seconds:.0f} s, "
+        f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
+        signal=signal(distance),
+        reason=_spreads(distance, "more than"),
+        columns=("at", "request", "ms", "spans", "errors"),
+        rows=tuple(
+            (t.start, t.spans[0].operation, round(t.duration_ms, 1), len(t.spans), sum(s.error for s in t.spans))
+            for t in longest[:MAX_ROWS]
+        ),
+        spans=longest[0].waterfall() if longest else (),
+        truncated=len(longest) > MAX_ROWS,
+    )
+
+
+def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """Time outside child spans: by operation of one service, or by service when none was named."""
+    older, newer = _own(question, before), _own(question, now)
+    if not newer:
+        return _nothing(older)
+    judged = {
+        name: slowdown(_self(older.get(name, [])), _self(spans), scope.baseline, scope.window) for name, spans in newer.items()
+    }
+    worst = max(judged, key=lambda name: (judged[name], _total(newer[name])))
+    whole = sum(_total(spans) for spans in newer.values())
+    rows = [
+        (name, len(spans), _mean(spans), _mean(older.get(name, [])), round(_total(spans) / max(whole, 1e-9), 3))
+        for name, spans in sorted(newer.items(), key=lambda pair: -_total(pair[1]))
+    ]
+    most = max(newer[worst], key=lambda s: s.self_ms)
+    return Result(
+        summary=f"{worst}: {milliseconds(_mean(newer[worst]))} own time a span now, "
+        f"{milliseconds(_mean(older.get(worst, [])))} before",
+        signal=signal(judged[worst]),
+        reason=_spreads(judged[worst], "slower than"),
+        columns=("operation" if question.service else "service", "spans", "own ms", "own ms before", "share of the time"),
+        rows=tuple(rows[:MAX_ROWS]),
+        spans=now.trace_of(most).waterfall(),
+        truncated=len(rows) > MAX_ROWS,
+    )
+
+
+View = Callable[[Question, Sample, Sample, Scope], Result]
+VIEWS: dict[str, View] = {"slow": slow, "errors": errors, "long": long, "own_time": own_time}
+
+
+def _by_operation(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
+    groups: dict[str, list[TraceSpan]] = defaultdict(list)
+    for span in spans:
+        groups[span.operation].append(span)
+    return groups
+
+
+def _own(question: Question, sample: Sample) -> dict[str, list[TraceSpan]]:
+    if question.service:
+        return _by_operation(s for s in sample.about(question) if not s.calls)
+    traced = {s.service for s in sample.spans}
+    groups: dict[str, list[TraceSpan]] = defaultdict(list)
+    for span in sample.spans:
+        if not span.calls:
+            groups[span.service].append(span)
+        elif span.peer and span.peer not in traced:  # a store sends no spans: the time in calls to it is its own
+            groups[span.peer].append(span)
+    return groups
+
+
+def _slowdown(older: list[TraceSpan], newer: list[TraceSpan], scope: Scope) -> float:
+    before, now = ([(s.start, s.duration_ms) for s in spans] for spans in (older, newer))
+    return slowdown(before, now, scope.baseline, scope.window)
+
+
+def _self(spans: list[TraceSpan]) -> list[tuple[float, float]]:
+    return [(s.start, s.self_ms) for s in spans]
+
+
+def _quantiles(spans: list[TraceSpan]) -> tuple[Cell, Cell]:
+    if not spans:
+        return None, None
+    median, p95 = np.percentile([s.duration_ms for s in spans], [50, 95])
+    return round(float(median), 1), round(float(p95), 1)
+
+
+def _p95(spans: list[TraceSpan]) -> float:
+    return float(np.percentile([s.duration_ms for s in spans], 95))
+
+
+def _total(spans: list[TraceSpan]) -> float:
+    return sum(s.self_ms for s in spans)
+
+
+def _mean(spans: list[TraceSpan]) -> float:
+    return round(_total(spans) / len(spans), 2) if spans else 0.0
+
+
+def _status(span: TraceSpan) -> Cell:
+    for tag in ("http.response.status_code", "http.status_code", "error.type", "otel.status_description"):
+        if tag in span.tags:
+            return span.tags[tag]
+    return None
+
+
+def _spreads(distance: float, relation: str) -> str:
+    return f"{distance:.1f} spreads {relation} the baseline" if distance >= 1.0 else "as in the baseline"
+
+
+def _nothing(older: dict[str, list[TraceSpan]]) -> Result:
+    then = counted(sum(map(len, older.values())), "span")
+    return Result(f"no span in the window, {then} before", 0.0, "nothing to compare")

@@ -1,0 +1,175 @@
+"""Traces as Jaeger's API gives them, and what can be read from them: peers, self time, figures by operation and by edge."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from revelio.types import Entity, Span, SpanFigures
+
+Tag = str | int | float | bool
+_PEER_TAGS = ("peer.service", "server.address", "net.peer.name")
+_URL_TAGS = ("url.full", "http.url")
+_CALLS = frozenset({"client", "producer"})
+
+
+@dataclass(slots=True)
+class TraceSpan:
+    """One span. ``start`` in Unix seconds; ``self_ms`` is its time outside its children."""
+
+    trace: str
+    id: str
+    parent: str | None
+    service: str
+    operation: str
+    start: float
+    duration_ms: float
+    tags: dict[str, Tag]
+    peer: str | None = None
+    self_ms: float = 0.0
+
+    @property
+    def error(self) -> bool:
+        """Whether it was marked as failed."""
+        return str(self.tags.get("error", "")).lower() == "true" or self.tags.get("otel.status_code") == "ERROR"
+
+    @property
+    def calls(self) -> bool:
+        """Whether it stands for a call to somebody else."""
+        return self.tags.get("span.kind") in _CALLS
+
+    @property
+    def entity(self) -> Entity:
+        """The operation that it is one run of."""
+        return Entity("operation", f"{self.service}: {self.operation}")
+
+
+@dataclass(slots=True)
+class Trace:
+    """The spans of one request, in order of their start."""
+
+    id: str
+    spans: list[TraceSpan] = field(default_factory=list)
+
+    @property
+    def start(self) -> float:
+        """When its first span began."""
+        return self.spans[0].start
+
+    @property
+    def duration_ms(self) -> float:
+        """From the start of the first span to the end of the last one."""
+        return max((s.start - self.start) * 1000.0 + s.duration_ms for s in self.spans)
+
+    def waterfall(self, most: int = 300) -> tuple[Span, ...]:
+        """Its spans for drawing."""
+        known = {s.id for s in self.spans}
+        return tuple(
+            Span(s.id, s.parent if s.parent in known else None, s.service, s.operation, s.start, s.duration_ms, s.error)
+            for s in self.spans[:most]
+        )
+
+
+def parse_traces(answer: object) -> list[Trace]:
+    """The traces of an ``/api/traces`` answer. Raises ``KeyError``, ``TypeError`` or ``ValueError`` when it is none."""
+    if not isinstance(answer, dict) or not isinstance(answer["data"], list):
+        raise TypeError("no list of traces")
+    return [trace for item in answer["data"] if (trace := _trace(item)).spans]
+
+
+def _trace(item: dict[str, object]) -> Trace:
+    processes, spans = item["processes"], item["spans"]
+    if not isinstance(processes, dict) or not isinstance(spans, list):
+        raise TypeError("a trace without processes or spans")
+    names = {str(key): str(value["serviceName"]) for key, value in processes.items()}
+    trace = Trace(str(item["traceID"]), sorted((_span(s, names) for s in spans), key=lambda s: s.start))
+    _relate(trace)
+    return trace
+
+
+def _span(item: dict[str, object], names: dict[str, str]) -> TraceSpan:
+    references, tags = item.get("references") or [], item.get("tags") or []
+    if not isinstance(references, list) or not isinstance(tags, list):
+        raise TypeError("a span whose references or tags are no list")
+    parent = next((str(r["spanID"]) for r in references if r.get("traceID") == item["traceID"]), None)
+    return TraceSpan(
+        trace=str(item["traceID"]),
+        id=str(item["spanID"]),
+        parent=parent,
+        service=names[str(item["processID"])],
+        operation=str(item["operationName"]),
+        start=_number(item["startTime"]) / 1e6,
+        duration_ms=_number(item["duration"]) / 1e3,
+        tags={str(t["key"]): t["value"] for t in tags},
+    )
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e18:
+        raise ValueError("a time that is none")
+    return float(value)
+
+
+def _relate(trace: Trace) -> None:
+    """Fill in every span's peer and self time, and find calls that only the called side has a span of."""
+    by_id = {s.id: s for s in trace.spans}
+    children: dict[str, list[TraceSpan]] = defaultdict(list)
+    for span in trace.spans:
+        if span.parent in by_id:
+            children[span.parent].append(span)
+    for span in trace.spans:
+        below = children.get(span.id, [])
+        span.self_ms = span.duration_ms - _covered(span, below)
+        if span.calls:
+            span.peer = next((c.service for c in below if c.service != span.service), None) or _named_peer(span.tags)
+
+
+def _named_peer(tags: dict[str, Tag]) -> str | None:
+    for tag in _PEER_TAGS:
+        if tags.get(tag):
+            return str(tags[tag])
+    for tag in _URL_TAGS:
+        try:
+            host = urlsplit(str(tags.get(tag, ""))).hostname
+        except ValueError:
+            continue
+        if host:
+            return host
+    return None
+
+
+def _covered(span: TraceSpan, below: list[TraceSpan]) -> float:
+    """Milliseconds of the span during which at least one of its children ran."""
+    covered, reached = 0.0, 0.0
+    for child in below:  # in order of their start, as the trace's spans are
+        begin = max((child.start - span.start) * 1000.0, reached)
+        end = min((child.start - span.start) * 1000.0 + child.duration_ms, span.duration_ms)
+        if end > begin:
+            covered += end - begin
+            reached = end
+    return min(covered, span.duration_ms)
+
+
+def edge(span: TraceSpan) -> Entity | None:
+    """The caller->callee edge that a call went over; None for a span that is no call, or one to itself."""
+    return Entity("edge", f"{span.service}->{span.peer}") if span.peer and span.peer != span.service else None
+
+
+def figures(spans: Iterable[TraceSpan], scale: float = 1.0) -> SpanFigures:
+    """Their figures; counts are multiplied by ``scale``, for samples."""
+    members = list(spans)
+    if not members:
+        return SpanFigures()
+    durations = np.array([s.duration_ms for s in members])
+    median, p95 = np.percentile(durations, [50, 95])
+    return SpanFigures(
+        count=round(len(members) * scale),
+        errors=round(sum(s.error for s in members) * scale),
+        median_ms=float(median),
+        p95_ms=float(p95),
+        self_ms=float(np.mean([s.self_ms for s in members])),
+    )
