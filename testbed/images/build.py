@@ -33,6 +33,11 @@ def build(client: docker.DockerClient, recipe: Recipe, artifact: Path | None, pr
     progress(Step(subject, "done", "built"))
 
 
+def forget_replaced(client: docker.DockerClient) -> None:
+    """Remove the images made here that lost their tag to a newer one and that no container uses."""
+    client.images.prune(filters={"dangling": True, "label": INPUTS_LABEL})
+
+
 def _build(client: docker.DockerClient, recipe: Recipe, context: io.BufferedRandom, progress: Progress) -> None:
     said: deque[str] = deque(maxlen=8)
     labels = {INPUTS_LABEL: recipe.inputs()}

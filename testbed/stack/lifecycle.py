@@ -5,7 +5,7 @@ import time
 import docker
 
 from testbed.errors import StackError
-from testbed.images import Mode, ensure
+from testbed.images import Mode, ensure, forget_replaced
 from testbed.images.recipes import BACKENDS, application
 from testbed.progress import Progress, Step, silent
 from testbed.stack import compose, users
@@ -20,13 +20,14 @@ HEALTHY_WITHIN = 240.0
 def up(app: str, images: Mode = "auto", with_users: bool = True, progress: Progress = silent) -> Status:
     """Have the application, its stores, backends and users running and healthy; what already runs is left alone.
 
-    `images` says where images come from: see testbed.images.ensure. Raises StackError; what was started by then stays.
+    `images` says where images come from: see testbed.images.pull_or_make. Raises StackError; what was started by then stays.
     """
     project = find_project(app)
     with engine() as client:
         ensure(client, (*BACKENDS, application(app)), images, progress)
         progress(Step("containers", "running", "being started"))
         compose.run(project, "up", "--detach", "--no-build", "--remove-orphans")
+        forget_replaced(client)
         _wait_until_healthy(client, project, progress)
     if with_users:
         progress(Step("users", "running", "being started"))

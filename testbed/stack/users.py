@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -40,21 +39,15 @@ def start(project: Project, users: Sequence[User], settle: float = 1.0) -> None:
     Raises StackError when one ends within `settle` seconds.
     """
     project.state.mkdir(parents=True, exist_ok=True)
-    started: list[tuple[User, subprocess.Popen[bytes]]] = []
-    for user in users:
-        if running(project, user.name) is not None:
-            continue
-        with _log(project, user.name).open("wb") as out:
-            process = subprocess.Popen(
-                user.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
-            )
-        _pid_file(project, user.name).write_text(f"{process.pid} {_started(process.pid)}\n")
-        started.append((user, process))
+    started = [user for user in users if running(project, user.name) is None]
+    for user in started:
+        pid = _spawn(user.command, _log(project, user.name))
+        _pid_file(project, user.name).write_text(f"{pid} {_started(pid)}\n")
     deadline = time.monotonic() + settle
     while started and time.monotonic() < deadline:
         time.sleep(0.1)
-        for user, process in started:
-            if process.poll() is not None:
+        for user in started:
+            if running(project, user.name) is None:
                 _pid_file(project, user.name).unlink(missing_ok=True)
                 raise StackError(f"the users' `{user.name}` ended at once: {_last_line(project, user.name)}")
 
@@ -75,6 +68,17 @@ def running(project: Project, name: str) -> int | None:
     except (FileNotFoundError, ValueError):
         return None
     return pid if started == _started(pid) != 0 else None
+
+
+def _spawn(command: tuple[str, ...], log: Path) -> int:
+    """Start a process in a session of its own that outlives this one; its output goes to the log."""
+    search = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH")) if part)
+    files = (
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    )
+    return os.posix_spawn(command[0], command, {**os.environ, "PYTHONPATH": search}, file_actions=files, setsid=True)
 
 
 def _end_group(group: int) -> None:

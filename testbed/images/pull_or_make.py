@@ -92,10 +92,10 @@ def _answers(tag: str) -> bool:
 
 def _make(client: docker.DockerClient, recipes: Sequence[Recipe], progress: Progress) -> None:
     """Build in the given order while the artifacts, slowest (last) first after the bases, are made in the background."""
-    bases = {recipe.base for recipe in recipes}
+    is_base = {recipe.base for recipe in recipes}
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="artifact") as pool:
         made: dict[Artifact, Future[Path]] = {}
-        for recipe in [*bases & set(recipes), *reversed([recipe for recipe in recipes if recipe not in bases])]:
+        for recipe in sorted(reversed(list(recipes)), key=lambda recipe: recipe not in is_base):  # noqa: C414
             if recipe.artifact:
                 made[recipe.artifact] = pool.submit(obtain, recipe.artifact, progress)
         try:
