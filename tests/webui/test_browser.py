@@ -51,7 +51,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server on a free loopback port."""
     settings, bundled = _settings(tmp_path_factory.mktemp("browser"))
     bench = Workbench(settings) if bundled else Workbench(settings, recommender=made.stand_in(settings))
-    with socket.socket() as listening:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         server = uvicorn.Server(uvicorn.Config(create_app(settings, bench=bench), log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
