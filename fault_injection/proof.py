@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -12,6 +13,9 @@ from revelio.errors import SourceError
 from revelio.incidents.exchange import Label
 from revelio.tools.base import Scope
 from revelio.types import Evidence, Query, RecordedResult, Result, Window
+
+AT_ONCE = 3
+"""Queries asked at the same time: enough to keep the backends busy, few enough to leave the application its share."""
 
 
 class LiveSystem(Protocol):
@@ -33,15 +37,20 @@ class Executed:
 
 
 def execute(system: LiveSystem, queries: Iterable[Query], scope: Scope) -> Executed:
-    """Run queries one after another; a failing one is kept as failed and does not stop the others."""
-    results: dict[Query, Result] = {}
-    failed: dict[Query, str] = {}
-    for query in queries:
+    """Run queries a few at a time; a failing one is kept as failed and does not stop the others."""
+    asked = tuple(queries)
+
+    def run(query: Query) -> Result | str:
         try:
-            results[query] = system.run(query, scope)
+            return system.run(query, scope)
         except SourceError as error:
-            failed[query] = str(error)
-    return Executed(results, failed)
+            return str(error)
+
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        answers = dict(zip(asked, pool.map(run, asked), strict=True))
+    return Executed(
+        {q: a for q, a in answers.items() if isinstance(a, Result)}, {q: a for q, a in answers.items() if isinstance(a, str)}
+    )
 
 
 def healthy_scope(scope: Scope) -> Scope:

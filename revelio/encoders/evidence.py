@@ -44,6 +44,7 @@ class Glance:
     """Every figure of the evidence by (component, source, metric), and the families of each component."""
 
     figures: dict[tuple[str, str, str], Distance] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
     families: dict[str, list[float]] = field(default_factory=dict)
     onset: dict[str, float] = field(default_factory=dict)
     callers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -57,7 +58,7 @@ class Glance:
 
 def glance(evidence: Evidence, noise: Mapping[str, float] | None = None) -> Glance:
     """Look at all parts of the evidence once. ``noise`` is the absolute floor of each metric's ripple, in its own unit."""
-    view = Glance()
+    view = Glance(missing=frozenset(evidence.missing))
     for entity in evidence.entities:
         if entity.kind in ("service", "container"):
             view.families.setdefault(entity.name, [0.0] * len(FAMILIES))
@@ -171,8 +172,8 @@ def _span(view: Glance, stat: SpanStat, evidence: Evidence) -> None:
     owner = stat.service or component(name)
     for metric, family in (("p95_ms", "latency"), ("errors", "errors"), ("self_ms", "self_time")):
         key = (owner, "spans", metric)
-        worst = view.figures.get(key, Distance(0.0, 0.0))
-        if "->" not in name and figures[metric] > worst.up:
+        worst = view.figures.get(key)
+        if "->" not in name and (worst is None or figures[metric] > worst.up):
             view.figures[key] = Distance(figures[metric], -figures[metric])
         _raise(view, name if "->" in name else owner, family, figures[metric])
 

@@ -27,6 +27,9 @@ TEXT = ("name_similarity", "name_similarity_rank", "mentioned", "template_simila
 FEATURES = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *TEXT, "blanks", "bound")
 """Columns of a candidate's features. ``from_`` columns are those of an edge's caller."""
 
+_SILENT_WHEN_WELL = frozenset({"logs", "changes"})
+"""Sources that hold nothing of a component that is well: a tool that answered and says nothing says that nothing happened."""
+
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 
 
@@ -166,6 +169,8 @@ def _readings(view: Glance, query: Query, at: tuple[str, ...]) -> list[float]:
         else:
             here = (d for (_, s, m), d in view.figures.items() if s == reading.source and m == reading.metric)
             value = max((d.toward(reading.direction) for d in here), default=None)
+        if value is None and reading.source in _SILENT_WHEN_WELL and query.template.tool not in view.missing:
+            value = 0.0
         if value is not None:
             found.append(value)
     return found
