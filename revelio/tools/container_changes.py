@@ -31,14 +31,12 @@ def _from_event(entity: Entity, container: Container, event: Event, limits_aroun
         "oom": ("oom", RUNNING, "out of memory"),
         "create": ("config", "another container", f"created from {container.image}"),
         "update": ("limits", "", container.limits),
-        "health_status": ("health", "", event.detail),
+        "health_status": ("health", "healthy", event.detail),
     }.get(event.action, ("", "", ""))
-    if not field:
+    if not field or event.detail == "healthy":
         return None
     if field == "limits":
         before, after = limits_around(container, event.at)
-    if field == "health":
-        before = "unhealthy" if event.detail == "healthy" else "healthy"
     return StateChange(entity, event.at, field, before, after)
 
 

@@ -13,6 +13,10 @@ from revelio.errors import SourceError
 from revelio.tools.base import Limits
 
 
+class TooLargeError(SourceError):
+    """The answer was larger than the limit: ask for less."""
+
+
 class Fetcher:
     """Asks one backend for JSON. Every failure is a ``SourceError`` that says what to do. Safe to share between threads."""
 
@@ -67,7 +71,7 @@ class Fetcher:
 
     def _check(self, body: bytearray, deadline: float) -> None:
         if len(body) > self.limits.bytes:
-            raise SourceError(
+            raise TooLargeError(
                 self.source, f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window or the query"
             )
         if time.monotonic() > deadline:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import defaultdict
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 
@@ -14,13 +14,21 @@ from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools import trace_views
 from revelio.tools.base import Limits, Scope
-from revelio.tools.fetch import Fetcher
+from revelio.tools.fetch import Fetcher, TooLargeError
 from revelio.tools.holes import tree
+from revelio.tools.recent import Recent
 from revelio.tools.trace_views import Question, Sample
-from revelio.tools.traces import TraceSpan, edge, figures, parse_traces
+from revelio.tools.traces import TraceSpan, figures, parse_traces
 from revelio.types import Entity, Evidence, Query, Result, SpanStat, Window
 
-SNAPSHOT_TRACES, RUN_TRACES = 400, 200
+SNAPSHOT_TRACES, RUN_TRACES = 200, 100
+ENOUGH_SPANS = 30
+"""Spans of one operation among the traces of its service that spare asking for the operation by itself."""
+
+FEWEST_TRACES = 10
+REMEMBERED, REMEMBERED_S, SETTLED_S = 24, 60.0, 3.0
+"""Samples kept and for how long; a window is settled, so that its traces no longer change, this long after its end."""
+
 MAX_OPERATIONS = 40
 """Operations of one service in a snapshot: those that took the most time."""
 
@@ -39,6 +47,7 @@ class Jaeger:
         self.backend = backend
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend.url, limits)
+        self._recent: Recent[Sample] = Recent(REMEMBERED, REMEMBERED_S)
 
     def ping(self) -> str:
         """How many services it knows."""
@@ -48,11 +57,13 @@ class Jaeger:
     def snapshot(self, scope: Scope) -> Evidence:
         """Figures of every operation and edge, now and before, from the latest traces of either window."""
         before, now = self._everything(scope)
+        stats = _stats(before, now)
+        services = {Entity("service", s.service) for s in (*before.spans, *now.spans)}
         return Evidence(
             window=scope.window,
             baseline=scope.baseline,
-            entities=_entities((*before.spans, *now.spans)),
-            spans=_stats(before, now),
+            entities=tuple(sorted(services | {s.entity for s in stats})),
+            spans=stats,
         )
 
     def render(self, query: Query, scope: Scope) -> str:
@@ -125,7 +136,27 @@ class Jaeger:
         return before, now
 
     def _sample(self, question: Question, service: str, window: Window, most: int) -> Sample:
-        answer = self._fetch.get("/api/traces", self._params(question, service, window, most))
+        if question.operation and question.view == "slow":
+            whole = self._sample(Question("slow", service), service, window, most)
+            if whole.scale == 1.0 or len(whole.about(question)) >= ENOUGH_SPANS:
+                return whole
+        key = json.dumps([self._params(question, service, window, most)], ensure_ascii=False)
+        known = self._recent.get(key)
+        if known is None:
+            known = self._fresh(question, service, window, most)
+            if time.time() > window.end + SETTLED_S:
+                self._recent.put(key, known)
+        return known
+
+    def _fresh(self, question: Question, service: str, window: Window, most: int) -> Sample:
+        while True:
+            try:
+                answer = self._fetch.get("/api/traces", self._params(question, service, window, most))
+                break
+            except TooLargeError:
+                most //= 4
+                if most < FEWEST_TRACES:
+                    raise
         try:
             traces = parse_traces(answer)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -153,39 +184,29 @@ def _text(value: str) -> str:
     return value.encode("utf-8", errors="replace").decode()
 
 
-def _entities(spans: Iterable[TraceSpan]) -> tuple[Entity, ...]:
-    found: set[Entity] = set()
-    for span in spans:
-        found |= {Entity("service", span.service), span.entity}
-        if (crossed := edge(span)) is not None:
-            found.add(crossed)
-    return tuple(sorted(found))
-
-
 def _stats(before: Sample, now: Sample) -> tuple[SpanStat, ...]:
-    sides: list[dict[Entity, list[TraceSpan]]] = []
-    for sample in (before, now):
-        groups: dict[Entity, list[TraceSpan]] = defaultdict(list)
-        for span in sample.spans:
-            groups[span.entity].append(span)
-            if (crossed := edge(span)) is not None:
-                groups[crossed].append(span)
-        sides.append(groups)
-    older, newer = sides
+    older, newer = _grouped(before), _grouped(now)
     stats = []
     for entity in _weightiest(older, newer):
         members = newer.get(entity, [])
-        failed = [s.start for s in members if s.error]
         stats.append(
             SpanStat(
                 entity=entity,
                 service=(older.get(entity) or members)[0].service,
                 now=figures(members, now.scale),
                 before=figures(older.get(entity, []), before.scale),
-                first_error_at=min(failed, default=None),
+                first_error_at=min((s.start for s in members if s.error), default=None),
             )
         )
     return tuple(stats)
+
+
+def _grouped(sample: Sample) -> dict[Entity, list[TraceSpan]]:
+    groups: dict[Entity, list[TraceSpan]] = defaultdict(list)
+    for span in sample.spans:
+        if (entity := span.entity) is not None:
+            groups[entity].append(span)
+    return groups
 
 
 def _weightiest(older: dict[Entity, list[TraceSpan]], newer: dict[Entity, list[TraceSpan]]) -> list[Entity]:

@@ -14,6 +14,8 @@ _READ = 2_000
 """Characters of a message that are looked at."""
 
 _MASKS = (
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"), "<time>"),
+    (re.compile(r"\b\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d(?:\.\d+)?"), "<time>"),
     (re.compile(r'"[^"]{0,300}"|(?<!\w)\'[^\']{0,300}\'(?!\w)'), "<*>"),
     (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "<id>"),
     (re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b"), "<address>"),

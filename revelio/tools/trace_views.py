@@ -13,7 +13,7 @@ from revelio.anomaly import count_deviation, signal
 from revelio.tools.base import Scope
 from revelio.tools.figures import counted, milliseconds
 from revelio.tools.slowness import slowdown
-from revelio.tools.traces import Trace, TraceSpan
+from revelio.tools.traces import STATUS_TAGS, Trace, TraceSpan
 from revelio.types import Cell, Result
 
 MAX_ROWS = 30
@@ -211,7 +211,7 @@ def _mean(spans: list[TraceSpan]) -> float:
 
 
 def _status(span: TraceSpan) -> Cell:
-    for tag in ("http.response.status_code", "http.status_code", "error.type", "otel.status_description"):
+    for tag in STATUS_TAGS:
         if tag in span.tags:
             return span.tags[tag]
     return None

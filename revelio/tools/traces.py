@@ -14,12 +14,14 @@ from revelio.types import Entity, Span, SpanFigures
 Tag = str | int | float | bool
 _PEER_TAGS = ("peer.service", "server.address", "net.peer.name")
 _URL_TAGS = ("url.full", "http.url")
+STATUS_TAGS = ("http.response.status_code", "http.status_code", "error.type", "otel.status_description")
+_READ = frozenset({*_PEER_TAGS, *_URL_TAGS, *STATUS_TAGS, "span.kind", "error", "otel.status_code"})
 _CALLS = frozenset({"client", "producer"})
 
 
 @dataclass(slots=True)
 class TraceSpan:
-    """One span. ``start`` in Unix seconds; ``self_ms`` is its time outside its children."""
+    """One span with those of its tags that are read. ``start`` in Unix seconds; ``self_ms`` is its time outside its children."""
 
     trace: str
     id: str
@@ -43,9 +45,11 @@ class TraceSpan:
         return self.tags.get("span.kind") in _CALLS
 
     @property
-    def entity(self) -> Entity:
-        """The operation that it is one run of."""
-        return Entity("operation", f"{self.service}: {self.operation}")
+    def entity(self) -> Entity | None:
+        """What it is one run of: an operation of its service, or, for a call, the edge to its peer."""
+        if not self.calls:
+            return Entity("operation", f"{self.service}: {self.operation}")
+        return Entity("edge", f"{self.service}->{self.peer}") if self.peer and self.peer != self.service else None
 
 
 @dataclass(slots=True)
@@ -104,7 +108,7 @@ def _span(item: dict[str, object], names: dict[str, str]) -> TraceSpan:
         operation=str(item["operationName"]),
         start=_number(item["startTime"]) / 1e6,
         duration_ms=_number(item["duration"]) / 1e3,
-        tags={str(t["key"]): t["value"] for t in tags},
+        tags={t["key"]: t["value"] for t in tags if t["key"] in _READ},
     )
 
 
@@ -115,7 +119,7 @@ def _number(value: object) -> float:
 
 
 def _relate(trace: Trace) -> None:
-    """Fill in every span's peer and self time, and find calls that only the called side has a span of."""
+    """Fill in every span's peer and self time."""
     by_id = {s.id: s for s in trace.spans}
     children: dict[str, list[TraceSpan]] = defaultdict(list)
     for span in trace.spans:
@@ -152,11 +156,6 @@ def _covered(span: TraceSpan, below: list[TraceSpan]) -> float:
             covered += end - begin
             reached = end
     return min(covered, span.duration_ms)
-
-
-def edge(span: TraceSpan) -> Entity | None:
-    """The caller->callee edge that a call went over; None for a span that is no call, or one to itself."""
-    return Entity("edge", f"{span.service}->{span.peer}") if span.peer and span.peer != span.service else None
 
 
 def figures(spans: Iterable[TraceSpan], scale: float = 1.0) -> SpanFigures:
