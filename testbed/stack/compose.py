@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 
@@ -29,7 +30,10 @@ def run(project: Project, *arguments: str) -> None:
     env = {**os.environ, "REVELIO_PROJECT": project.name, "REVELIO_BACKENDS_CONFIG": _mounted_configuration()}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if "rror" in line] or done.stderr.splitlines()[-5:]
+        progress = re.compile(
+            r"^(Creating|Recreating|Starting|Stopping|Removing) .*\.\.\. ?(done)?$|^Encountered errors|is up-to-date$|^$"
+        )
+        said = [line for line in done.stderr.splitlines() if not progress.search(line)][-5:]
         raise StackError(f"`{' '.join(arguments)}` of {project.name} failed: {' | '.join(dict.fromkeys(said))}")
 
 

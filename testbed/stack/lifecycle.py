@@ -15,6 +15,10 @@ from testbed.stack.state import ContainerState, Status, container_state, status
 
 HEALTHY_WITHIN = 240.0
 """Seconds from Compose's return until every container must be healthy."""
+LOOK_EVERY = 0.5
+"""Seconds between two looks at the containers."""
+STAYS_ENDED = 8
+"""Looks in a row after which a container that has ended, or ends again and again, is given up."""
 
 
 def up(app: str, images: Mode = "auto", with_users: bool = True, progress: Progress = silent) -> Status:
@@ -55,6 +59,7 @@ def down(app: str, progress: Progress = silent) -> None:
 def _wait_until_healthy(client: docker.DockerClient, project: Project, progress: Progress) -> None:
     deadline = time.monotonic() + HEALTHY_WITHIN
     waiting = "nothing"
+    ended_for: dict[str, int] = {}
     while time.monotonic() < deadline:
         found = containers(client, project.name)
         states = [container_state(container) for container in found]
@@ -62,15 +67,17 @@ def _wait_until_healthy(client: docker.DockerClient, project: Project, progress:
         if states and not late:
             progress(Step("containers", "done", f"{len(states)} healthy"))
             return
+        ended = {state.container for state in states if state.state in ("exited", "dead", "restarting")}
         for state, container in zip(states, found, strict=True):
-            if state.state in ("exited", "dead", "restarting"):
+            ended_for[state.container] = ended_for.get(state.container, 0) + 1 if state.container in ended else 0
+            if ended_for[state.container] > STAYS_ENDED:
                 said = container.logs(tail=3).decode(errors="replace").strip().replace("\n", " | ")
                 raise StackError(
                     f"{state.service} does not run ({state.state}); it said: {said} (all of it: docker logs {state.container})"
                 )
         waiting = ", ".join(_word(state) for state in late)
         progress(Step("containers", "running", f"{len(states) - len(late)} of {len(states)} healthy; waiting for {waiting}"))
-        time.sleep(0.5)
+        time.sleep(LOOK_EVERY)
     raise StackError(
         f"{project.name} is not healthy after {HEALTHY_WITHIN:.0f} s: {waiting}. See `docker logs` of it, or take the stack down"
     )

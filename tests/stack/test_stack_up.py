@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from testbed.stack import Status, up
+from testbed.stack import Status, status, up
 from testbed.stack.engine import containers, engine
 from testbed.stack.project import ROOT
 
@@ -27,7 +27,8 @@ BACKENDS = {"jaeger", "prometheus", "elasticsearch", "cadvisor", "logshipper"}
 
 @pytest.fixture(scope="module")
 def stack() -> Status:
-    return up("shop")
+    now = status("shop")
+    return now if now.up and all(user.pid for user in now.users) else up("shop")
 
 
 @pytest.fixture(scope="module")
