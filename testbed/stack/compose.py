@@ -27,7 +27,8 @@ def program() -> list[str]:
 def run(project: Project, *arguments: str) -> None:
     """Run one Compose command on the project. Raises StackError with what Compose said when it fails."""
     command = [*program(), "--file", str(COMPOSE_FILE), "--profile", project.app, "--project-name", project.name, *arguments]
-    env = {**os.environ, "REVELIO_PROJECT": project.name, "REVELIO_BACKENDS_CONFIG": _mounted_configuration()}
+    env = {"COMPOSE_HTTP_TIMEOUT": "300", **os.environ, "REVELIO_PROJECT": project.name}
+    env["REVELIO_BACKENDS_CONFIG"] = _mounted_configuration()
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         progress = re.compile(

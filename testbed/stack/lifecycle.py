@@ -1,8 +1,10 @@
 """Brings a stack up and takes it down without a trace."""
 
 import time
+from collections import Counter
 
 import docker
+from docker.models.containers import Container
 
 from testbed.errors import StackError
 from testbed.images import Mode, ensure, forget_replaced
@@ -17,8 +19,11 @@ HEALTHY_WITHIN = 240.0
 """Seconds from Compose's return until every container must be healthy."""
 LOOK_EVERY = 0.5
 """Seconds between two looks at the containers."""
+ENDED = ("exited", "dead", "restarting")
 STAYS_ENDED = 8
-"""Looks in a row after which a container that has ended, or ends again and again, is given up."""
+"""Looks in a row at an ended container after which it is given up: a moment's end may be somebody's deployment."""
+RESTARTS = 3
+"""Restarts by the engine after which a container that is not healthy is given up."""
 
 
 def up(app: str, images: Mode = "auto", with_users: bool = True, progress: Progress = silent) -> Status:
@@ -59,29 +64,25 @@ def down(app: str, progress: Progress = silent) -> None:
 def _wait_until_healthy(client: docker.DockerClient, project: Project, progress: Progress) -> None:
     deadline = time.monotonic() + HEALTHY_WITHIN
     waiting = "nothing"
-    ended_for: dict[str, int] = {}
+    looks_ended: Counter[str] = Counter()
     while time.monotonic() < deadline:
         found = containers(client, project.name)
-        states = [container_state(container) for container in found]
-        late = [state for state in states if not state.healthy]
-        if states and not late:
-            progress(Step("containers", "done", f"{len(states)} healthy"))
+        late = [(state, container) for container in found if not (state := container_state(container)).healthy]
+        if found and not late:
+            progress(Step("containers", "done", f"{len(found)} healthy"))
             return
-        ended = {state.container for state in states if state.state in ("exited", "dead", "restarting")}
-        for state, container in zip(states, found, strict=True):
-            ended_for[state.container] = ended_for.get(state.container, 0) + 1 if state.container in ended else 0
-            if ended_for[state.container] > STAYS_ENDED:
-                said = container.logs(tail=3).decode(errors="replace").strip().replace("\n", " | ")
-                raise StackError(
-                    f"{state.service} does not run ({state.state}); it said: {said} (all of it: docker logs {state.container})"
-                )
-        waiting = ", ".join(_word(state) for state in late)
-        progress(Step("containers", "running", f"{len(states) - len(late)} of {len(states)} healthy; waiting for {waiting}"))
+        looks_ended = Counter({s.container: looks_ended[s.container] + 1 for s, _ in late if s.state in ENDED})
+        for state, container in late:
+            if looks_ended[state.container] > STAYS_ENDED or container.attrs["RestartCount"] > RESTARTS:
+                raise StackError(_last_words(state, container))
+        waiting = ", ".join(f"{state.service} ({state.health or state.state})" for state, _ in late)
+        progress(Step("containers", "running", f"{len(found) - len(late)} of {len(found)} healthy; waiting for {waiting}"))
         time.sleep(LOOK_EVERY)
     raise StackError(
         f"{project.name} is not healthy after {HEALTHY_WITHIN:.0f} s: {waiting}. See `docker logs` of it, or take the stack down"
     )
 
 
-def _word(state: ContainerState) -> str:
-    return f"{state.service} ({state.health or state.state})"
+def _last_words(state: ContainerState, container: Container) -> str:
+    said = container.logs(tail=3).decode(errors="replace").strip().replace("\n", " | ")
+    return f"{state.service} does not stay up ({state.state}); it said: {said} (all of it: docker logs {state.container})"
