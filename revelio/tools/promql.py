@@ -28,7 +28,11 @@ def render(query: Query, scope: Scope) -> str:
 
 def escaped(value: str) -> str:
     """A value as the inside of a double-quoted PromQL string."""
-    return json.dumps(value.encode("utf-8", errors="replace").decode("utf-8"), ensure_ascii=False)[1:-1]
+    return json.dumps(_encodable(value), ensure_ascii=False)[1:-1]
+
+
+def _encodable(value: str) -> str:
+    return value.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _token(token: str, before: str, bound: dict[str, str], filling: dict[str, str]) -> str:
@@ -36,7 +40,7 @@ def _token(token: str, before: str, bound: dict[str, str], filling: dict[str, st
         _refuse(token, bound)
         return token
     if before.rstrip().endswith("~"):
-        return put(token, filling, lambda value: escaped(re.escape(value)))
+        return put(token, filling, lambda value: escaped(re.escape(_encodable(value))))
     return put(token, filling, escaped)
 
 

@@ -1,0 +1,71 @@
+"""What the tests of tools share: a scope, the bundled catalog's tools, and names that try to break out of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import strategies as st
+
+from revelio.catalog import ToolSpec, bundled_catalog
+from revelio.tools.base import Limits, Scope
+from revelio.types import Query, Window
+
+NOW = 1_700_000_000.0
+SCOPE = Scope("shop", Window(NOW - 30.0, NOW), Window(NOW - 90.0, NOW - 30.0))
+QUICK = Limits(seconds=0.5, rows=50, bytes=200_000)
+
+HOSTILE_NAMES = (
+    '"}) or vector(1) #',
+    'cart"',
+    "cart\\",
+    'cart\\"} or up{a="',
+    "two\nlines",
+    "${service}",
+    "${project}",
+    "'; rm -rf / #",
+    "$(reboot)",
+    "`reboot`",
+    'x"}},"size":0,"script":{"a":"b',
+    "a&service=other&limit=1",
+    "заказ 注文 🛒",
+    "\u202e\u0000\x7f",
+    "\ud800",
+    "x" * 4096,
+)
+
+
+def hostile() -> st.SearchStrategy[str]:
+    """Names from telemetry at their worst."""
+    return st.sampled_from(HOSTILE_NAMES) | st.text(st.characters(exclude_categories=()), min_size=1, max_size=60)
+
+
+def spec(tool: str) -> ToolSpec:
+    """One tool of the bundled catalog."""
+    return next(t for t in bundled_catalog().tools if t.name == tool)
+
+
+def bound(template_id: str, **bindings: str) -> Query:
+    """A bundled template with its blanks filled."""
+    return Query(bundled_catalog().template(template_id), tuple(sorted(bindings.items())))
+
+
+def filled(tool: str, value: str) -> list[Query]:
+    """Every bundled template of a tool with all its blanks filled with one value."""
+    return [Query(t, tuple(sorted((b.name, value) for b in t.blanks))) for t in spec(tool).templates]
+
+
+def grid(before: Callable[[float], float], now: Callable[[float], float], step: float = 2.0) -> list[tuple[float, float]]:
+    """Points every two seconds over baseline and window."""
+    points = []
+    moment = SCOPE.baseline.start
+    while moment <= SCOPE.window.end:
+        points.append((moment, now(moment) if moment >= SCOPE.window.start else before(moment)))
+        moment += step
+    return points
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """90 s, of which the last 30 are the window."""
+    return SCOPE
