@@ -1,9 +1,36 @@
-"""``revelio bench``."""
+"""``revelio bench``: the promised figures, each beside its limit."""
 
 from __future__ import annotations
 
-from revelio.cli.output import Json
+from typing import Annotated
+
+import typer
+
+from revelio.cli.engine import ModelOption, open_workbench
+from revelio.cli.output import Json, StepBars, emit, table
 
 
-def bench(json: Json = False) -> None:
-    """Measure."""
+def bench(
+    model: ModelOption = None,
+    rounds: Annotated[int, typer.Option("--rounds", min=3, max=1000, help="Repetitions of each measurement.")] = 40,
+    json: Json = False,
+) -> None:
+    """Measure speed and memory on this machine with the recorded incidents. Wants a machine that does nothing else.
+
+    \b
+    Examples:
+      revelio bench
+      revelio bench --rounds 200 --json
+    """
+    from revelio.cli.measure import measure
+
+    with StepBars() as bars:
+        figures = measure(open_workbench(model), rounds, bars.report)
+    if json:
+        emit(figures)
+        return
+    rows = [
+        (f.name, f"{f.value:.3g} {f.unit}", f"{f.limit:g} {f.unit}", "holds" if f.holds else "EXCEEDED", f.detail)
+        for f in figures
+    ]
+    table("", ("figure", "measured", "limit", "", "how"), rows, numbers=(1, 2))

@@ -1,0 +1,232 @@
+"""Measures the figures of ``revelio bench``. Things that are compared are measured in turns, so that both meet the same machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from revelio.errors import NotFoundError, RevelioError
+from revelio.types import Entity, Evidence, Incident
+from revelio.workbench import Workbench
+
+CANDIDATES = 1000
+STARTS = 3
+SERVER_READY_S = 20.0
+
+MOST_ENCODER_TIMES = 1.5
+MOST_FIRST_ANSWER_S = 2.0
+MOST_RESIDENT_MB = 400.0
+MOST_SERVED_TIMES = 1.3
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured figure; it holds when it is at most its limit. ``detail`` says what was measured."""
+
+    name: str
+    value: float
+    unit: str
+    limit: float
+    holds: bool
+    detail: str
+
+
+def measure(bench: Workbench, rounds: int, progress: Callable[[str, int, int], None]) -> tuple[Figure, ...]:
+    """All figures. ``NotFoundError`` when there is no recorded incident to measure with."""
+    ids = bench.incidents.ids()
+    if not ids:
+        raise NotFoundError(
+            f"no recorded incident in {bench.incidents.folder} to measure with; `revelio incidents import` adds some"
+        )
+    incident = bench.incidents.get(ids[0]).incident()
+    reports = [text for item in bench.recorded() for text in item.reports] or ["it is slow"]
+    environment = _environment(bench)
+    done: list[Figure] = []
+    steps: tuple[Callable[[], Figure], ...] = (
+        lambda: _against_encoder(bench, incident, reports, rounds),
+        lambda: _first_answer(ids[0], environment),
+        lambda: _resident(ids[0], environment),
+        lambda: _served(bench, ids[0], reports, rounds, environment),
+    )
+    for number, step in enumerate(steps):
+        progress("measuring", number, len(steps))
+        done.append(step())
+    progress("measuring", len(steps), len(steps))
+    return tuple(done)
+
+
+def enlarged(bench: Workbench, incident: Incident, wanted: int = CANDIDATES) -> Incident:
+    """The incident as a system with at least ``wanted`` candidates would show it: its parts repeated under other names."""
+    copies, grown = 1, incident
+    while len(bench.recommender.candidates(grown)) < wanted:
+        copies += 1
+        if copies > wanted:
+            raise RevelioError(f"{incident.id} has no candidates to repeat; measure with another incident")
+        grown = replace(incident, evidence=_repeated(incident.evidence, copies))
+    return grown
+
+
+def _against_encoder(bench: Workbench, incident: Incident, reports: list[str], rounds: int) -> Figure:
+    recommender = bench.recommender
+    large = enlarged(bench, incident)
+    recommender.recommend(large)
+    whole, bare = [], []
+    for number in range(rounds):
+        report = f"{reports[number % len(reports)]} ({number})"
+        bare.append(_milliseconds(lambda text=report: recommender.ranker.text.encode([text])))  # type: ignore[misc]
+        whole.append(_milliseconds(lambda text=report: recommender.recommend(replace(large, report=text))))  # type: ignore[misc]
+    count = len(recommender.candidates(large))
+    one, other = statistics.median(whole), statistics.median(bare)
+    detail = f"median {one:.1f} ms with {count} candidates, report encoder alone {other:.1f} ms"
+    return _figure("recommendation / encoder", one / other, "x", MOST_ENCODER_TIMES, detail)
+
+
+def _first_answer(incident: str, environment: dict[str, str]) -> Figure:
+    taken = [
+        _milliseconds(lambda: _revelio(("recommend", "--incident", incident, "--json"), environment)) / 1000.0
+        for _ in range(STARTS)
+    ]
+    return _figure("first answer", statistics.median(taken), "s", MOST_FIRST_ANSWER_S, f"median of {STARTS} fresh processes")
+
+
+def _resident(incident: str, environment: dict[str, str]) -> Figure:
+    code = f"from revelio.cli.measure import report_memory; report_memory({incident!r})"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=120)
+    if done.returncode:
+        raise RevelioError(f"measuring memory failed: {done.stderr.strip().splitlines()[-1]}")
+    return _figure(
+        "resident memory", float(done.stdout) / 1024.0, "MB", MOST_RESIDENT_MB, f"peak over 20 answers, {CANDIDATES} candidates"
+    )
+
+
+def report_memory(incident_id: str) -> None:
+    """In a process of its own: answer 20 times, then print the peak resident memory in KiB."""
+    import resource
+
+    from revelio.settings import load_settings
+
+    bench = Workbench(load_settings())
+    large = enlarged(bench, bench.incidents.get(incident_id).incident())
+    for number in range(20):
+        bench.recommender.recommend(replace(large, report=f"it is slow ({number})"))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def _served(bench: Workbench, incident: str, reports: list[str], rounds: int, environment: dict[str, str]) -> Figure:
+    with _server(environment) as client:
+        inside, served = [], []
+        for number in range(rounds + 1):
+            report = f"{reports[number % len(reports)]} ({number})"
+            asked = {"report": report, "incident": incident}
+            served.append(_milliseconds(lambda body=asked: _ask(client, body)))  # type: ignore[misc]
+            inside.append(_milliseconds(lambda text=report: bench.recommend(text, incident=incident)))  # type: ignore[misc]
+    one, other = statistics.median(served[1:]), statistics.median(inside[1:])
+    return _figure(
+        "served / in process", one / other, "x", MOST_SERVED_TIMES, f"median {one:.1f} ms over HTTP, {other:.1f} ms in process"
+    )
+
+
+def _ask(client: httpx.Client, body: dict[str, str]) -> None:
+    client.post("/api/v1/recommendations", json=body).raise_for_status()
+
+
+@contextmanager
+def _server(environment: dict[str, str]) -> Iterator[httpx.Client]:
+    """A server of its own on a free port, with a store of its own, ended with the block."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        own = environment | {"REVELIO_DATABASE": f"sqlite:///{folder}/bench.db"}
+        command = [_command(), "serve", "--port", str(port)]
+        process = subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0, trust_env=False) as client:
+                _wait(client, process)
+                yield client
+        finally:
+            process.terminate()
+            process.wait(timeout=10)
+
+
+def _wait(client: httpx.Client, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + SERVER_READY_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if client.get("/healthz").is_success:
+                return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    process.terminate()
+    said = process.stderr.read().strip() if process.stderr else ""
+    raise RevelioError(f"the server to measure did not come up: {said or 'no answer'}")
+
+
+def _repeated(evidence: Evidence, copies: int) -> Evidence:
+    def again(items: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(replace(item, entity=_copied(item.entity, n)) for n in range(copies) for item in items)
+
+    spans = tuple(
+        replace(span, entity=_copied(span.entity, n), service=_name(span.service, n))
+        for n in range(copies)
+        for span in evidence.spans
+    )
+    return replace(
+        evidence,
+        entities=tuple(_copied(entity, n) for n in range(copies) for entity in evidence.entities),
+        series=again(evidence.series),
+        logs=again(evidence.logs),
+        spans=spans,
+        changes=again(evidence.changes),
+        features=again(evidence.features),
+    )
+
+
+def _copied(entity: Entity, number: int) -> Entity:
+    """Edges stay between copies of the same number, operations with their service."""
+    if "->" in entity.name:
+        caller, callee = entity.name.split("->", 1)
+        return Entity(entity.kind, f"{_name(caller, number)}->{_name(callee, number)}")
+    service, colon, operation = entity.name.partition(": ")
+    return Entity(entity.kind, f"{_name(service, number)}{colon}{operation}")
+
+
+def _name(name: str, number: int) -> str:
+    return f"{name}-{number + 1}" if number and name else name
+
+
+def _environment(bench: Workbench) -> dict[str, str]:
+    """This process's environment, with the model that is measured."""
+    return dict(os.environ) | {"REVELIO_MODEL": str(bench.settings.model), "REVELIO_INCIDENTS": str(bench.settings.incidents)}
+
+
+def _revelio(words: tuple[str, ...], environment: dict[str, str]) -> None:
+    done = subprocess.run([_command(), *words], env=environment, capture_output=True, text=True, check=False, timeout=60)
+    if done.returncode:
+        raise RevelioError(f"`revelio {' '.join(words)}` failed: {done.stderr.strip()}")
+
+
+def _command() -> str:
+    return str(Path(sys.executable).with_name("revelio"))
+
+
+def _milliseconds(act: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    act()
+    return (time.perf_counter() - began) * 1000.0
+
+
+def _figure(name: str, value: float, unit: str, limit: float, detail: str) -> Figure:
+    return Figure(name, value, unit, limit, value <= limit, detail)
