@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from typing import Any
 
@@ -52,6 +53,9 @@ class Peer:
         """DELETE."""
         return await self._call("DELETE", path)
 
+    async def open(self) -> None:
+        """Connections are made when they are first needed."""
+
     async def close(self) -> None:
         """Close all connections."""
         await self._client.aclose()
@@ -74,14 +78,17 @@ class Peer:
             CLIENT_SECONDS.labels(self.name, status, kind).observe(time.perf_counter() - began)
         if answer.status_code >= 500:
             # A time-out further down stays a time-out for the user.
-            raise self._failed(
-                504 if answer.status_code == 504 else 502, "answer", f"{method} {path}: status {answer.status_code}"
-            )
+            given = 504 if answer.status_code == 504 else 502
+            raise self._failed(given, "answer", f"{method} {path}: status {answer.status_code}")
+        try:
+            content = answer.json()
+        except ValueError as error:
+            raise self._failed(502, "answer", f"{method} {path}: the answer is not JSON") from error
         if answer.status_code >= 400:
-            raise PeerError(self.name, answer.status_code, answer.json().get("error", "refused"))
-        return answer.json()
+            raise PeerError(self.name, answer.status_code, content.get("error", "refused"))
+        return content
 
     def _failed(self, status: int, reason: str, text: str) -> PeerError:
-        log.error("call to %s failed: %s", self.name, text)
+        log.error("call to %s failed: %s", self.name, text, exc_info=sys.exc_info()[0] is not None)
         trace.get_current_span().set_status(trace.StatusCode.ERROR, f"{self.name}: {reason}")
         return PeerError(self.name, status, reason)

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from json import JSONDecodeError
 from typing import Protocol
 
 import uvicorn
@@ -58,7 +57,7 @@ def run(make: Callable[[Settings], tuple[list[Route], Sequence[Resource]]]) -> N
     app = Starlette(
         routes=[Route("/healthz", _health), Route("/metrics", _metrics), *routes],
         middleware=[Middleware(BaseHTTPMiddleware, dispatch=_observe)],
-        exception_handlers={PeerError: _peer_failed, HTTPException: _refused, JSONDecodeError: _no_json},
+        exception_handlers={PeerError: _peer_failed, HTTPException: _refused},
         lifespan=lifespan,
     )
     traced = OpenTelemetryMiddleware(app, excluded_urls="healthz,metrics", exclude_spans=["send", "receive"])
@@ -103,7 +102,3 @@ async def _peer_failed(_: Request, error: Exception) -> Response:
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code)
-
-
-async def _no_json(_: Request, error: Exception) -> Response:
-    return JSONResponse({"error": f"the body is not JSON: {error}"}, 400)

@@ -11,6 +11,8 @@ _SITE_SHARE = 0.7
 """Share of the features that must suffer alike before people speak of the whole site."""
 _OFTEN = 0.6
 """From this share of visits on a symptom is there 'every time'; below, now and then."""
+_FORGIVING = {"slow": 4}
+"""One bad visit among so many (8 by default) is not worth a complaint."""
 _BUSY = 1.4
 """Slower than before by this factor, yet never slow: a busy evening."""
 
@@ -36,7 +38,7 @@ def symptom(visits: Sequence[Visit]) -> str:
     """The one symptom that fits a feature's visits; "" when a user would not complain."""
     ordered = sorted(visits, key=lambda v: v.at)
     bad = [v for v in ordered if v.outcome != "ok"]
-    if not bad or (len(bad) == 1 and len(ordered) >= 8):
+    if not bad or (len(bad) == 1 and len(ordered) >= _FORGIVING.get(bad[0].outcome, 8)):
         return ""
     if _degrading(ordered):
         return "degrading"

@@ -5,184 +5,193 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import itertools
 import secrets
 import signal
-import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from testbed.users.notes import PATIENCE_SECONDS, Visit, append, outcome_of
+from testbed.users.notes import Visit, append, outcome_of
+from testbed.users.shopper import CARD, NotReachedError, Shopper
 
-CARD = "4242 4242 4242 4242"
-Check = Callable[["Shopper"], Awaitable[tuple[httpx.Response, str]]]
-
-
-class Shopper:
-    """A person with a browser: one session, and a memory of what was done in it."""
-
-    def __init__(self, url: str, number: int) -> None:
-        self.client = httpx.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS)
-        self.products = itertools.cycle(range(1 + 37 * number, 4000, 97))
-        self.last_order: int | None = None
-
-    async def get(self, path: str, **params: str) -> httpx.Response:
-        """GET as a browser does."""
-        return await self.client.get(path, params=params)
-
-    async def post(self, path: str, body: dict[str, Any]) -> httpx.Response:
-        """POST JSON."""
-        return await self.client.post(path, json=body)
+SESSION_VISITS = 4
+"""Visits to cart or orders by one person, before the next has a look."""
 
 
-def _right(answer: httpx.Response, wrong: Callable[[Any], str]) -> str:
-    """The outcome that the content of a good answer has; "" when it is right."""
-    return wrong(answer.json()) if answer.status_code < 400 else ""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An answer and, where it was a good one, what is wrong with its content ("" when nothing is)."""
+
+    answer: httpx.Response
+    wrong: str = ""
+    item: str = ""
 
 
-async def home(user: Shopper) -> tuple[httpx.Response, str]:
+def _seen(answer: httpx.Response, wrong: Callable[[Any], str], item: Callable[[Any], str] = lambda _: "") -> Seen:
+    if answer.status_code >= 400:
+        return Seen(answer)
+    page = answer.json()
+    return Seen(answer, wrong(page), item(page))
+
+
+def _spoken(name: str) -> str:
+    """How a person calls an article: without its number."""
+    return name.partition(" no. ")[0].lower()
+
+
+async def home(user: Shopper) -> Seen:
     """The front page has products."""
-    answer = await user.get("/")
-    return answer, _right(answer, lambda page: "" if page.get("products") else "missing_data")
+    return _seen(await user.ask("GET", "/"), lambda page: "" if page["products"] else "missing_data")
 
 
-async def product(user: Shopper) -> tuple[httpx.Response, str]:
+async def product(user: Shopper) -> Seen:
     """The page shows the product that was asked for, at the price on its tag."""
     number = next(user.products)
-    answer = await user.get(f"/products/{number}")
 
     def wrong(page: Any) -> str:
         cents = f"{page['price'] // 100}.{page['price'] % 100:02d}"
         return "" if page["id"] == number and page["tag"]["EUR"] == cents else "wrong_data"
 
-    return answer, _right(answer, wrong)
+    return _seen(await user.ask("GET", f"/products/{number}"), wrong, lambda page: _spoken(page["name"]))
 
 
-async def search(user: Shopper) -> tuple[httpx.Response, str]:
+async def search(user: Shopper) -> Seen:
     """A word that many products have finds some, and only such."""
     word = secrets.choice(("lamp", "shirt", "towel", "kettle", "wool"))
-    answer = await user.get("/search", q=word)
 
     def wrong(page: Any) -> str:
         if not page["products"]:
             return "missing_data"
         return "" if all(word in p["name"].lower() or word == p["category"] for p in page["products"]) else "wrong_data"
 
-    return answer, _right(answer, wrong)
+    return _seen(await user.ask("GET", "/search", params={"q": word}), wrong)
 
 
-async def cart_add(user: Shopper) -> tuple[httpx.Response, str]:
+async def cart_add(user: Shopper) -> Seen:
     """Adding two of a product into a fresh cart leaves two there."""
     user.client.cookies.clear()
     number = next(user.products)
-    answer = await user.post("/cart", {"product": number, "quantity": 2})
-    return answer, _right(answer, lambda page: "" if (page["product"], page["quantity"]) == (number, 2) else "wrong_data")
+    answer = await user.ask("POST", "/cart", json={"product": number, "quantity": 2})
+
+    def wrong(page: Any) -> str:
+        return "" if (page["product"], page["quantity"]) == (number, 2) else "wrong_data"
+
+    return _seen(answer, wrong, lambda page: _spoken(page["name"]))
 
 
-async def cart_view(user: Shopper) -> tuple[httpx.Response, str]:
-    """The cart holds what was put in, and the total adds up. It is filled first where it is not known to be."""
-    if "session" not in user.client.cookies:
-        filled = await user.post("/cart", {"product": next(user.products), "quantity": 3})
-        if filled.status_code >= 400:
-            user.client.cookies.clear()
-            return filled, "not_visited"
-    answer = await user.get("/cart")
+async def cart_view(user: Shopper) -> Seen:
+    """The cart holds what was put in, and the total adds up."""
+
+    async def start() -> None:
+        user.cart = await user.fill(3)
+
+    if user.turns(SESSION_VISITS) or user.cart is None:
+        await user.anew(start, has_old=user.cart is not None)
+    put = user.cart
+    assert put is not None
+    answer = await user.ask("GET", "/cart")
 
     def wrong(page: Any) -> str:
         if not page["lines"]:
+            user.cart = None
             return "lost_state"
-        return "" if page["total"] == sum(x["price"] * x["quantity"] for x in page["lines"]) else "wrong_data"
+        held = [(x["product"], x["price"], x["quantity"]) for x in page["lines"]]
+        return "" if held == [(put.product, put.price, put.quantity)] and page["total"] == put.amount else "wrong_data"
 
-    return answer, _right(answer, wrong)
+    return _seen(answer, wrong, lambda _: _spoken(put.name))
 
 
-async def payment(user: Shopper) -> tuple[httpx.Response, str]:
+async def payment(user: Shopper) -> Seen:
     """A good card is accepted."""
-    answer = await user.post("/payment", {"card": CARD, "amount": 2990})
-    return answer, _right(answer, lambda page: "" if page.get("token") else "missing_data")
+    answer = await user.ask("POST", "/payment", json={"card": CARD, "amount": 490 + secrets.randbelow(20_000)})
+    return _seen(answer, lambda page: "" if page.get("token") else "missing_data")
 
 
-async def checkout(user: Shopper) -> tuple[httpx.Response, str]:
-    """The order's total is that of the cart with its delivery. The steps before are the probes' own affair elsewhere."""
-    user.client.cookies.clear()
-    added = await user.post("/cart", {"product": next(user.products), "quantity": 1})
-    if added.status_code >= 400:
-        return added, "not_visited"
-    price = added.json()["price"]
-    due = price + (0 if price >= 10_000 else 490)
-    paid = await user.post("/payment", {"card": CARD, "amount": due})
-    if paid.status_code >= 400:
-        return paid, "not_visited"
-    return await _order(user, paid.json()["token"], due)
+async def checkout(user: Shopper) -> Seen:
+    """The order costs what the cart did, with its delivery."""
+    put = await user.fill(1)
+    token = await user.pay(put.due)
+    answer = await user.ask("POST", "/checkout", json={"token": token, "key": secrets.token_hex(8)})
+    return _seen(
+        answer, lambda page: "" if page["total"] == put.due and page["order"] else "wrong_data", lambda _: _spoken(put.name)
+    )
 
 
-async def _order(user: Shopper, token: str, due: int) -> tuple[httpx.Response, str]:
-    began = time.perf_counter()
-    answer = await user.post("/checkout", {"token": token, "key": secrets.token_hex(8)})
-    answer.extensions["seconds"] = time.perf_counter() - began
-    return answer, _right(answer, lambda page: "" if page["total"] == due and page["order"] else "wrong_data")
+async def orders(user: Shopper) -> Seen:
+    """An order that was placed is in the list, at its price."""
+
+    async def start() -> None:
+        user.order = await user.buy()
+
+    if user.turns(SESSION_VISITS) or user.order is None:
+        await user.anew(start, has_old=user.order is not None)
+    known = user.order
+    answer = await user.ask("GET", "/orders")
+
+    def wrong(page: Any) -> str:
+        totals = {order["order"]: order["total"] for order in page["orders"]}
+        if known is None or known[0] not in totals:
+            user.order = None
+            return "missing_data"
+        return "" if totals[known[0]] == known[1] else "wrong_data"
+
+    return _seen(answer, wrong)
 
 
-async def orders(user: Shopper) -> tuple[httpx.Response, str]:
-    """An order that was placed is in the list. One is placed first where none is known."""
-    if user.last_order is None:
-        placed, wrong_order = await checkout(user)
-        if placed.status_code >= 400 or wrong_order:
-            return placed, "not_visited"
-        user.last_order = placed.json()["order"]
-    answer = await user.get("/orders")
-    known = user.last_order
-    return answer, _right(answer, lambda page: "" if any(o["order"] == known for o in page["orders"]) else "missing_data")
-
-
-FEATURES: dict[str, Check] = {f.__name__: f for f in (home, product, search, cart_add, cart_view, payment, checkout, orders)}
+FEATURES: dict[str, Callable[[Shopper], Awaitable[Seen]]] = {
+    f.__name__: f for f in (home, product, search, cart_add, cart_view, payment, checkout, orders)
+}
 
 
 async def visit(feature: str, user: Shopper) -> Visit | None:
-    """Visit once; None when a step before the feature failed, so that nothing can be said of the feature itself."""
-    at, began = time.time(), time.perf_counter()
+    """Visit once; None when a step before the feature failed, so that nothing can be said of the feature itself.
+
+    An article that the visit was about is its ``detail``; of a visit with no proper answer, what there was instead.
+    """
     try:
-        answer, wrong = await FEATURES[feature](user)
-    except httpx.TimeoutException:
-        return Visit(at, feature, "timeout", time.perf_counter() - began)
-    except (httpx.TransportError, httpx.InvalidURL) as error:
-        return Visit(at, feature, "error", time.perf_counter() - began, None, type(error).__name__)
-    except (ValueError, KeyError, TypeError):
-        return Visit(at, feature, "wrong_data", time.perf_counter() - began, 200, "the page made no sense")
-    if wrong == "not_visited":
+        seen = await FEATURES[feature](user)
+    except NotReachedError:
         return None
-    seconds = float(answer.extensions.get("seconds", time.perf_counter() - began))
-    outcome = outcome_of(seconds, answer.status_code)
-    return Visit(at, feature, wrong if wrong and outcome in ("ok", "slow") else outcome, seconds, answer.status_code)
+    except TimeoutError:
+        return Visit(user.at, feature, "timeout", user.seconds)
+    except httpx.TransportError as error:
+        return Visit(user.at, feature, "error", user.seconds, None, type(error).__name__)
+    except (ValueError, KeyError, TypeError):
+        return Visit(user.at, feature, "wrong_data", user.seconds, 200)
+    status = seen.answer.status_code
+    return Visit(user.at, feature, seen.wrong or outcome_of(user.seconds, status), user.seconds, status, seen.item)
 
 
-async def walk(feature: str, url: str, out: Path, every: float, number: int, stop: asyncio.Event) -> None:
-    """Visit one feature again and again until told to stop."""
+async def walk(feature: str, url: str, out: Path, every: float, number: int) -> None:
+    """Visit one feature again and again."""
     user = Shopper(url, number)
+    loop = asyncio.get_running_loop()
     await asyncio.sleep(every * number / len(FEATURES))
-    while not stop.is_set():
-        began = time.monotonic()
+    while True:
+        began = loop.time()
         note = await visit(feature, user)
         if note is not None:
             append(out, note)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), max(0.2, every - (time.monotonic() - began)))
-    await user.client.aclose()
+        await asyncio.sleep(max(0.2, every - (loop.time() - began)))
 
 
 async def probe(url: str, out: Path, every: float) -> None:
-    """All features at once, so that a slow one delays no other."""
+    """All features at once, so that a slow one delays no other, until told to stop."""
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    walks = [asyncio.create_task(walk(f, url, out, every, i, stop)) for i, f in enumerate(FEATURES)]
-    await stop.wait()
-    for task in walks:
+    walks = [asyncio.create_task(walk(f, url, out, every, i)) for i, f in enumerate(FEATURES)]
+    stopped = asyncio.create_task(stop.wait())
+    done, _ = await asyncio.wait([stopped, *walks], return_when=asyncio.FIRST_COMPLETED)
+    for task in (stopped, *walks):
         task.cancel()
-    await asyncio.gather(*walks, return_exceptions=True)
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+    # A walk ends by itself only when something is wrong with the probes, and then nobody must take their silence for health.
+    assert stopped in done
 
 
 def main() -> None:

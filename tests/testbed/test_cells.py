@@ -24,6 +24,9 @@ def everywhere(outcomes: str) -> list[Visit]:
     [
         ("........", ""),
         (".......e", ""),
+        ("...s", ""),
+        ("...t", "timeout"),
+        (".ss.", "slow"),
         ("..eeeeee", "error"),
         (".tttttt", "timeout"),
         ("e.e..e.e", "flaky"),

@@ -27,6 +27,23 @@ def test_every_figure_is_filled_in_with_what_was_seen() -> None:
     assert any("503" in t for t in texts)
 
 
+def test_articles_are_those_that_the_users_were_after() -> None:
+    seen = [
+        *SEEN,
+        Visit(1_700_000_004.0, "product", "ok", 0.1, 200, "cork mat"),
+        Visit(1.0, "home", "error", 0.1, None, "ConnectError"),
+    ]
+    texts = [c.text for s in range(30) for c in choose_reports(("shop/product/timeout",), seen, ("w1",), str(s), 1, 0.0)]
+    assert all("cork mat" in t for t in texts)
+
+
+def test_nobody_says_that_an_error_came_after_a_blink_of_seconds() -> None:
+    quick = [Visit(1_700_000_000.0, "home", "error", 0.02, 500)]
+    texts = {c.text for s in range(20) for c in choose_reports(("shop/home/slow",), quick, ("w1",), str(s), 1, 0.0)}
+    assert not any(" 2 secs" in t for t in texts)
+    assert any(any(ch.isdigit() for ch in t) for t in texts)
+
+
 def test_the_same_seed_chooses_the_same_texts() -> None:
     arguments = (("shop/_site/unrelated",), SEEN, ("w1", "w2", "w3"))
     assert choose_reports(*arguments, "a", 3, 0.0) == choose_reports(*arguments, "a", 3, 0.0)

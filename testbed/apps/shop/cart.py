@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from apps.shop.pricing import price_tag, total
+from kit.bodies import body_of, number
 from kit.cache import Store
 from kit.peers import Peer
 from kit.service import Resource, run
@@ -42,9 +43,11 @@ class Carts:
         return {"product": product, "quantity": count, "name": found["name"], "price": found["price"]}
 
     async def change(self, session: str, product: int, quantity: int) -> None:
-        """Set a quantity; 0 takes the product out."""
+        """Set the quantity of a product that is in the cart; 0 takes it out."""
         if not 0 <= quantity <= MOST:
             raise HTTPException(400, f"quantity must be 0 to {MOST}")
+        if not await self.store.client.hexists(f"cart:{session}", str(product)):
+            raise HTTPException(404, f"product {product} is not in the cart")
         if quantity:
             await self.store.client.hset(f"cart:{session}", str(product), quantity)
         else:
@@ -53,7 +56,9 @@ class Carts:
     async def view(self, session: str) -> dict[str, Any]:
         """All lines with today's prices, and their sum."""
         held = await self.store.client.hgetall(f"cart:{session}")
-        found = await asyncio.gather(*(self.products.get(f"/products/{int(number)}") for number in held))
+        if held:
+            await self.store.client.expire(f"cart:{session}", KEEP_SECONDS)
+        found = await asyncio.gather(*(self.products.get(f"/products/{int(product)}") for product in held))
         lines = []
         for product, quantity in zip(found, held.values(), strict=True):
             amount = product["price"] * int(quantity)
@@ -77,15 +82,18 @@ class Carts:
 def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
     """Routes and resources."""
     store = Store(settings.redis)
-    carts = Carts(store, Peer("products", settings.peer("products")))
+    products = Peer("products", settings.peer("products"))
+    carts = Carts(store, products)
 
     async def add(request: Request) -> Response:
-        body = await request.json()
-        return JSONResponse(await carts.add(request.path_params["session"], int(body["product"]), int(body.get("quantity", 1))))
+        body = await body_of(request)
+        return JSONResponse(
+            await carts.add(request.path_params["session"], number(body, "product"), number(body, "quantity", default=1))
+        )
 
     async def change(request: Request) -> Response:
-        body = await request.json()
-        await carts.change(request.path_params["session"], request.path_params["product"], int(body["quantity"]))
+        quantity = number(await body_of(request), "quantity")
+        await carts.change(request.path_params["session"], request.path_params["product"], quantity)
         return JSONResponse({})
 
     async def view(request: Request) -> Response:
@@ -101,7 +109,7 @@ def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
         Route("/carts/{session}/lines", add, methods=["POST"]),
         Route("/carts/{session}/lines/{product:int}", change, methods=["PUT"]),
     ]
-    return routes, [store]
+    return routes, [store, products]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-import asyncpg
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -14,6 +13,7 @@ from starlette.routing import Route
 
 from apps.shop.pricing import money, price_tag, shipping, sign, total
 from apps.shop.seed import prepare
+from kit.bodies import body_of, word
 from kit.database import Database
 from kit.peers import Peer, PeerError
 from kit.service import Resource, run
@@ -38,37 +38,37 @@ class Orders:
         """Nothing to close."""
 
     async def place(self, session: str, key: str, token: str) -> dict[str, Any]:
-        """Reserve, capture, record, clear the cart. The same key gives the same order again; what fails gives stock back."""
+        """Reserve, capture, record, clear the cart. The same key gives the same order again; what fails is taken back."""
         known = await self._by_key(session, key)
         if known:
             return known
-        cart = await self.cart.get(f"/carts/{session}")
-        if not cart["lines"]:
-            raise HTTPException(409, "the cart is empty")
-        lines = [{"product": x["product"], "quantity": x["quantity"]} for x in cart["lines"]]
-        reserved = await self.products.post("/reservations", lines)
-        prices = {int(k): v for k, v in reserved["prices"].items()}
-        goods = total([(prices[x["product"]], x["quantity"]) for x in lines])
-        due = goods + shipping(goods)
+        order = await self._claim(session, key, token)
+        reserved: list[dict[str, int]] = []
         try:
-            await self.payment.post("/captures", {"token": token, "amount": due})
-            order = await self._record(
-                session, key, token, due, shipping(goods), [(x["product"], x["quantity"], prices[x["product"]]) for x in lines]
-            )
-        except (PeerError, asyncpg.PostgresError):
-            log.warning("giving back the stock of an order that failed")
-            await self.products.post("/releases", lines)
+            cart = await self.cart.get(f"/carts/{session}")
+            if not cart["lines"]:
+                raise HTTPException(409, "the cart is empty")
+            lines = [{"product": x["product"], "quantity": x["quantity"]} for x in cart["lines"]]
+            prices = (await self.products.post("/reservations", lines))["prices"]
+            reserved = lines
+            bought = [(x["product"], x["quantity"], int(prices[str(x["product"])])) for x in lines]
+            goods = total([(price, quantity) for _, quantity, price in bought])
+            due = goods + shipping(goods)
+            await self.payment.post("/captures", {"token": token, "amount": due, "order": order})
+            await self._record(order, token, due, shipping(goods), bought)
+        except Exception:
+            await self._take_back(order, token, reserved)
             raise
-        await self.cart.delete(f"/carts/{session}")
+        await self._clear_cart(session)
         log.info("order %d placed over %s", order, money(due))
-        return {"order": order, "total": due, "seal": sign(f"{order}/{due}")[:16]}
+        return _receipt(order, due)
 
     async def list(self, session: str) -> list[dict[str, Any]]:
         """The session's latest orders with their lines."""
         async with self.database.connection() as connection:
             rows = await connection.fetch(
                 "SELECT o.id, o.total, o.shipping, o.state, o.at, l.product, l.quantity, l.price FROM"
-                " (SELECT * FROM orders WHERE session = $1 ORDER BY id DESC LIMIT $2) o"
+                " (SELECT * FROM orders WHERE session = $1 AND state = 'paid' ORDER BY id DESC LIMIT $2) o"
                 " JOIN order_lines l ON l.order_id = o.id ORDER BY o.id DESC, l.product",
                 session,
                 PAGE,
@@ -92,18 +92,31 @@ class Orders:
 
     async def _by_key(self, session: str, key: str) -> dict[str, Any] | None:
         async with self.database.connection() as connection:
-            row = await connection.fetchrow("SELECT id, total FROM orders WHERE key = $1 AND session = $2", key, session)
-        return {"order": row["id"], "total": row["total"], "seal": sign(f"{row['id']}/{row['total']}")[:16]} if row else None
+            row = await connection.fetchrow(
+                "SELECT id, total FROM orders WHERE key = $1 AND session = $2 AND state = 'paid'", key, session
+            )
+        return _receipt(row["id"], row["total"]) if row else None
 
-    async def _record(
-        self, session: str, key: str, token: str, due: int, carriage: int, lines: Sequence[tuple[int, int, int]]
-    ) -> int:
-        async with self.database.connection() as connection, connection.transaction():
-            order: int = await connection.fetchval(
-                "INSERT INTO orders (session, key, total, shipping, token, state)"
-                " VALUES ($1, $2, $3, $4, $5, 'paid') RETURNING id",
+    async def _claim(self, session: str, key: str, token: str) -> int:
+        """The number that the order will have; 409 while another request places it. A claim is given up after 30 seconds."""
+        async with self.database.connection() as connection:
+            order: int | None = await connection.fetchval(
+                "INSERT INTO orders (session, key, total, shipping, token, state) VALUES ($1, $2, 0, 0, $3, 'placing')"
+                " ON CONFLICT (session, key) DO UPDATE SET at = now(), token = excluded.token"
+                " WHERE orders.state = 'placing' AND orders.at < now() - interval '30 seconds' RETURNING id",
                 session,
                 key,
+                token,
+            )
+        if order is None:
+            raise HTTPException(409, "this order is being placed")
+        return order
+
+    async def _record(self, order: int, token: str, due: int, carriage: int, lines: Sequence[tuple[int, int, int]]) -> None:
+        async with self.database.connection() as connection, connection.transaction():
+            await connection.execute(
+                "UPDATE orders SET total = $2, shipping = $3, token = $4, state = 'paid', at = now() WHERE id = $1",
+                order,
                 due,
                 carriage,
                 token,
@@ -112,24 +125,50 @@ class Orders:
                 "INSERT INTO order_lines (order_id, product, quantity, price) VALUES ($1, $2, $3, $4)",
                 [(order, p, q, c) for p, q, c in sorted(lines)],
             )
-        return order
+
+    async def _take_back(self, order: int, token: str, reserved: Sequence[dict[str, int]]) -> None:
+        """Undo what was done for an order that came to nothing, unless it was recorded after all."""
+        async with self.database.connection() as connection:
+            ended = await connection.fetchval("DELETE FROM orders WHERE id = $1 AND state = 'placing' RETURNING id", order)
+        if ended is None or not reserved:
+            return
+        log.warning("order %d came to nothing; giving back its stock and money", order)
+        for peer, path, body in (
+            (self.products, "/releases", reserved),
+            (self.payment, "/refunds", {"token": token, "order": order}),
+        ):
+            try:
+                await peer.post(path, body)
+            except PeerError:
+                log.exception("order %d: %s at %s is still to be done", order, path, peer.name)
+
+    async def _clear_cart(self, session: str) -> None:
+        """The order stands, cleared or not."""
+        try:
+            await self.cart.delete(f"/carts/{session}")
+        except PeerError:
+            log.warning("a cart was not cleared after its order", exc_info=True)
+
+
+def _receipt(order: int, due: int) -> dict[str, Any]:
+    return {"order": order, "total": due, "seal": sign(f"{order}/{due}")[:16]}
 
 
 def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
     """Routes and resources."""
     database = Database(settings.database)
-    peers = (Peer(name, settings.peer(name), timeout=2.5) for name in ("cart", "products", "payment"))
+    peers = [Peer(name, settings.peer(name), timeout=2.5) for name in ("cart", "products", "payment")]
     orders = Orders(database, *peers)
 
     async def place(request: Request) -> Response:
-        body = await request.json()
-        return JSONResponse(await orders.place(str(body["session"]), str(body["key"]), str(body["token"])), 201)
+        body = await body_of(request)
+        return JSONResponse(await orders.place(word(body, "session"), word(body, "key"), word(body, "token")), 201)
 
     async def list_orders(request: Request) -> Response:
         return JSONResponse({"orders": await orders.list(request.path_params["session"])})
 
     routes = [Route("/orders", place, methods=["POST"]), Route("/orders/{session}", list_orders)]
-    return routes, [database, orders]
+    return routes, [database, orders, *peers]
 
 
 if __name__ == "__main__":

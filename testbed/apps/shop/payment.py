@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from apps.shop.pricing import money, sign
 from apps.shop.seed import prepare
+from kit.bodies import body_of, number, word
 from kit.database import Database
 from kit.service import Resource, run
 from kit.settings import Settings
@@ -52,19 +53,31 @@ class Ledger:
         log.info("authorised %s on card ending %s", money(amount), digits[-4:])
         return token
 
-    async def capture(self, token: str, amount: int) -> str:
-        """Take the money; 402 unless the token was authorised for at least the amount and not used. Gives a receipt."""
+    async def capture(self, token: str, amount: int, order: int) -> str:
+        """Take an order's money; 402 unless the token was authorised for at least that much and not used. Gives a receipt."""
         async with self.database.connection() as connection:
             row = await connection.fetchrow(
-                "UPDATE payments SET state = 'captured', amount = $2"
+                "UPDATE payments SET state = 'captured', amount = $2, order_id = $3"
                 " WHERE token = $1 AND state = 'authorised' AND amount >= $2 RETURNING card",
                 token,
                 amount,
+                order,
             )
         if row is None:
             raise HTTPException(402, "the payment is not authorised for this amount")
         log.info("captured %s", money(amount))
         return sign(f"{token}/{amount}")
+
+    async def give_back(self, token: str, order: int) -> None:
+        """End the payment of an order that came to nothing; one that another order has captured stays as it is."""
+        async with self.database.connection() as connection:
+            state = await connection.fetchval(
+                "UPDATE payments SET state = CASE state WHEN 'captured' THEN 'refunded' ELSE 'void' END"
+                " WHERE token = $1 AND (state = 'authorised' OR state = 'captured' AND order_id = $2) RETURNING state",
+                token,
+                order,
+            )
+        log.info("payment %s", state or "was unknown or had ended before")
 
 
 def _luhn(digits: str) -> bool:
@@ -78,14 +91,23 @@ def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
     ledger = Ledger(database)
 
     async def authorise(request: Request) -> Response:
-        body = await request.json()
-        return JSONResponse({"token": await ledger.authorise(str(body["card"]), int(body["amount"]))})
+        body = await body_of(request)
+        return JSONResponse({"token": await ledger.authorise(word(body, "card"), number(body, "amount"))})
 
     async def capture(request: Request) -> Response:
-        body = await request.json()
-        return JSONResponse({"receipt": await ledger.capture(str(body["token"]), int(body["amount"]))})
+        body = await body_of(request)
+        return JSONResponse({"receipt": await ledger.capture(word(body, "token"), number(body, "amount"), number(body, "order"))})
 
-    routes = [Route("/authorisations", authorise, methods=["POST"]), Route("/captures", capture, methods=["POST"])]
+    async def give_back(request: Request) -> Response:
+        body = await body_of(request)
+        await ledger.give_back(word(body, "token"), number(body, "order"))
+        return JSONResponse({})
+
+    routes = [
+        Route("/authorisations", authorise, methods=["POST"]),
+        Route("/captures", capture, methods=["POST"]),
+        Route("/refunds", give_back, methods=["POST"]),
+    ]
     return routes, [database, ledger]
 
 

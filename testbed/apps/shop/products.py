@@ -7,6 +7,7 @@ import logging
 from dataclasses import asdict, dataclass
 
 import asyncpg
+from redis import RedisError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -22,6 +23,7 @@ from kit.settings import Settings
 log = logging.getLogger(__name__)
 CACHE_SECONDS = 20
 SHELF = 24
+LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +60,33 @@ class Catalogue:
 
     async def product(self, product_id: int) -> Product:
         """One product; 404 when there is none."""
-        key = f"product:{product_id}"
-        async with self.database.connection() as connection:
-            cached = await self.cache.client.get(key)
-            if cached:
+        if product_id > LARGEST:
+            raise HTTPException(404, f"there is no product {product_id}")
+        cached = await self._cached(product_id)
+        if cached:
+            async with self.database.connection() as connection:
                 stock = await connection.fetchval("SELECT stock FROM products WHERE id = $1", product_id)
-                return Product(**json.loads(cached) | {"stock": stock})
+            return Product(**json.loads(cached) | {"stock": stock})
+        async with self.database.connection() as connection:
             row = await connection.fetchrow("SELECT * FROM products WHERE id = $1", product_id)
         if row is None:
             raise HTTPException(404, f"there is no product {product_id}")
         product = _product(row)
-        await self.cache.client.set(key, json.dumps(asdict(product)), ex=CACHE_SECONDS)
+        if cached is not None:
+            await self.cache.client.set(f"product:{product_id}", json.dumps(asdict(product)), ex=CACHE_SECONDS)
         return product
+
+    async def _cached(self, product_id: int) -> str | None:
+        """What the cache holds, "" for nothing; None when it does not answer, and the database must do."""
+        try:
+            return str(await self.cache.client.get(f"product:{product_id}") or "")
+        except RedisError:
+            log.warning("the cache does not answer; reading product %d from the database", product_id, exc_info=True)
+            return None
 
     async def search(self, words: str) -> list[Product]:
         """Products whose name or category has any of the words, the most relevant first."""
-        terms = [w for w in words.lower().split() if w][:6]
+        terms = [w for w in words.lower().replace("\0", " ").split() if w][:6]
         if not terms:
             return []
         async with self.database.connection() as connection:
