@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -12,12 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from revelio.anomaly import PRESENT, split
-from revelio.types import Evidence, Result, Series, Span, Window
+from revelio.types import Cell, Evidence, Result, Series, Span, Window
 
 _BARS = "▁▂▃▄▅▆▇█"
 _POINTS = 24
 _MOST_ROWS = 12
 _WATERFALL_WIDTH = 44
+_UNIX_TIMES = (1e9, 4e9)
+"""Floats in a table that lie between these (2001 to 2096) are moments."""
 
 
 def evidence_view(result: Result, evidence: Evidence) -> RenderableType:
@@ -88,8 +91,16 @@ def _rows_grid(result: Result) -> Table:
     for name in result.columns:
         grid.add_column(Text(name), overflow="fold")
     for row in result.rows[:_MOST_ROWS]:
-        grid.add_row(*(Text("" if c is None else figure(c) if isinstance(c, float) else str(c)) for c in row))
+        grid.add_row(*(Text(_written(cell)) for cell in row))
     return grid
+
+
+def _written(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return time.strftime("%H:%M:%S", time.localtime(cell)) if _UNIX_TIMES[0] < cell < _UNIX_TIMES[1] else figure(cell)
+    return str(cell).strip()
 
 
 def _call_order(spans: Sequence[Span]) -> Iterator[tuple[Span, int]]:

@@ -1,4 +1,4 @@
-"""Measures the figures of ``revelio bench``. Things that are compared are measured in turns, so that both meet the same machine."""
+"""Measures the figures of ``revelio bench``. What is compared is measured in turns, so that both meet the same machine."""
 
 from __future__ import annotations
 

@@ -13,11 +13,12 @@ from revelio.cli.engine import IncidentOption, ModelOption, SystemOption, choose
 from revelio.cli.output import Json, console, emit
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console
 
     from revelio.types import Evidence, RankedQuery, Recommendation
 
 _BAR = 20
+_INDENT = (0, 0, 0, 4)
 
 
 def recommend(
@@ -51,60 +52,50 @@ def recommend(
 
         emit(recommendation_json(answer.incident.id, answer, recorded=incident))
         return
-    screen = console()
-    for part in _page(answer, recorded=bool(incident)):
-        screen.print(part)
+    _show(console(), answer, recorded=bool(incident))
 
 
-def _page(answer: Recommendation, *, recorded: bool) -> list[RenderableType]:
+def _show(screen: Console, answer: Recommendation, *, recorded: bool) -> None:
     from rich.text import Text
 
     incident = answer.incident
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(incident.opened_at))
     source = f"recorded incident {incident.id}" if recorded else "live"
-    parts: list[RenderableType] = [
-        Text(f"{incident.system} · {source} · {when} · model {answer.model} · {answer.took_ms:.0f} ms", "dim"),
-        Text(f"Probability that nothing here points at a fault: {answer.abstain:.0%}", "yellow" if answer.abstain >= 0.5 else ""),
-    ]
+    screen.print(Text(f"{incident.system} · {source} · {when} · model {answer.model} · {answer.took_ms:.0f} ms", "dim"))
+    calm = f"Probability that nothing here points at a fault: {answer.abstain:.0%}"
+    screen.print(Text(calm, "bold yellow" if answer.abstain >= 0.5 else ""))
     for name in answer.degraded:
-        parts.append(Text(f"{name} did not answer: what it would show is not in this ranking", "bold yellow"))
+        screen.print(Text(f"{name} did not answer: what it would show is not in this ranking", "bold yellow"))
     if not answer.queries:
-        parts.append(
-            Text("No query can be asked here: the inventory is empty. `revelio doctor` says which backends answer.", "bold")
-        )
+        screen.print("No query can be asked here: the inventory is empty. `revelio doctor` says which backends answer.")
     for ranked in answer.queries:
-        parts += [Text(""), *_card(ranked, incident.evidence)]
-    return parts
+        screen.print()
+        _card(screen, ranked, incident.evidence)
 
 
-def _card(ranked: RankedQuery, evidence: Evidence) -> list[RenderableType]:
+def _card(screen: Console, ranked: RankedQuery, evidence: Evidence) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     from revelio.types import fill
 
     filled = round(ranked.probability * _BAR)
-    head = Text.assemble(
-        (f"{ranked.rank:>2}. ", "bold"),
-        ("█" * filled, "green"),
-        ("░" * (_BAR - filled), "dim"),
-        f" {ranked.probability:>4.0%}  ",
-        (f"{ranked.query.title}", "bold"),
-        (f"  [{ranked.query.template.tool}]", "cyan"),
-    )
-    body: list[RenderableType] = []
-    if ranked.query.template.shows:
-        body.append(Text(fill(ranked.query.template.shows, ranked.query.bindings)))
+    head = Text(f"{ranked.rank:>2}. ", "bold")
+    head.append("█" * filled, "green").append("░" * (_BAR - filled), "dim").append(f" {ranked.probability:>4.0%}  ")
+    head.append(ranked.query.title, "bold").append(f"  [{ranked.query.template.tool}]", "cyan")
+    screen.print(head)
+    words = [Text(fill(ranked.query.template.shows, ranked.query.bindings))]
     for factor in ranked.factors:
         if factor.because:
-            body.append(Text(f"{factor.name} {math.exp(factor.log_probability):.0%}: {'; '.join(factor.because)}", "dim"))
-    if ranked.text:
-        body.append(Text(ranked.text, "green"))
-    if ranked.link:
-        body.append(Text(ranked.link, "blue"))
-    body.append(Text(f"revelio run {ranked.query.id}", "dim"))
+            words.append(Text(f"{factor.name} {math.exp(factor.log_probability):.0%}: {'; '.join(factor.because)}", "dim"))
+    for text in words:
+        if text:
+            screen.print(Padding(text, _INDENT))
+    lines = [(line, "green") for line in ranked.text.splitlines()] + [(ranked.link or "", "blue")]
+    for line, style in (*lines, (f"revelio run {ranked.query.id}", "dim")):
+        if line:
+            screen.print(Text(f"    {line}", style), soft_wrap=True)  # unbroken, so that it can be copied
     if ranked.result is not None:
         from revelio.cli.evidence import evidence_view
 
-        body.append(evidence_view(ranked.result, evidence))
-    return [head, *(Padding(part, (0, 0, 0, 4)) for part in body)]
+        screen.print(Padding(evidence_view(ranked.result, evidence), _INDENT))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 
 from rich.console import Console
 
@@ -51,6 +52,14 @@ def test_rows_are_cut_and_the_rest_is_counted() -> None:
     assert "line 11 [red]" in shown
     assert "line 12" not in shown
     assert "18 more rows" in shown
+
+
+def test_moments_are_written_as_clock_times_and_missing_cells_left_empty() -> None:
+    moment = 1_790_000_090.0
+    shown = _shown(Result("one", 0.0, "", columns=("at", "n", "gone"), rows=((moment, 1234.5, None),)))
+    assert time.strftime("%H:%M:%S", time.localtime(moment)) in shown
+    assert "1,234" in shown
+    assert "None" not in shown
 
 
 def test_a_waterfall_follows_the_call_tree() -> None:
