@@ -30,8 +30,8 @@ from revelio.types import Window
 RETRIES = 2
 STACK_TROUBLE = ("not healthy", "a tool did not answer", "recovery failed")
 MOST_VOID_IN_A_ROW = 5
-"""So many void runs for trouble with the stack end the campaign: going on would only use the retries up."""
-LAG_S = 3.0
+"""So many void runs for trouble with the stack end the campaign: somebody must look at it first."""
+LAG_S = 3.5
 """Traces, log lines and scrapes need this long to arrive before the tools are asked."""
 LONGEST_WAIT_S = 90.0
 SETTLED_SHARE = 0.6
@@ -106,8 +106,8 @@ class _Campaign:
         return {p.name.removesuffix(".jsonl.xz") for p in (self._out / "incidents").glob("*.jsonl.xz")}
 
     def given_up(self) -> tuple[str, ...]:
-        """Runs that were void more often than they are retried."""
-        tries = Counter(v["run"] for v in void_runs(self._out))
+        """Runs that were void more often than they are retried; trouble with the stack is not held against them."""
+        tries = Counter(v["run"] for v in void_runs(self._out) if v["stage"] not in STACK_TROUBLE)
         return tuple(r.id for r in self._runs if tries[r.id] > RETRIES and r.id not in self.recorded())
 
     def work(self) -> None:

@@ -25,6 +25,8 @@ TRAIN_WRITERS = ("w1", "w2", "w3", "w4", "w5", "w9", "w10", "w11", "w12")
 QUIET = ("busy_spike", "unrelated")
 """Cells of people who write although nothing is wrong."""
 MOST_REPORTS = 6
+PATIENCE_S = 15.0
+"""Longest wait for one answer of a backend: the faults slow them down too, and nobody waits for a page here."""
 
 
 class NotesFile:
@@ -89,7 +91,7 @@ def open_stage(app_name: str, reports: Path = CORPUS) -> Stage:
         engine=DockerEngine(app.project),
         users=NotesFile(find_project(app_name).state / "notes.jsonl"),
         reporters=CorpusReporters(app_name, reports),
-        system=open_system(app_name, settings.systems[app_name], catalog, settings.timeout_s),
+        system=open_system(app_name, settings.systems[app_name], catalog, PATIENCE_S),
         catalog=catalog,
     )
 

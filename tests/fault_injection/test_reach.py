@@ -16,11 +16,12 @@ from tests.fault_injection.fake_engine import FakeEngine
 
 APP = app_named("shop", Path("unused"))
 ENGINE = FakeEngine("cart", "redis")
-PAGE = """# TYPE http_server_request_duration_seconds histogram
-http_server_request_duration_seconds_bucket{http_request_method="GET",http_route="/carts/{s}",http_response_status_code="200",le="0.1"} 9.0
-http_server_request_duration_seconds_count{http_request_method="GET",http_route="/carts/{s}",http_response_status_code="200"} 9.0
-http_server_request_duration_seconds_count{http_request_method="GET",http_route="/carts/{s}",http_response_status_code="500"} 2.0
-http_server_request_duration_seconds_count{http_request_method="POST",http_route="/carts",http_response_status_code="502"} 1.0
+COUNT = 'http_server_request_duration_seconds_count{http_request_method="GET",'
+PAGE = f"""# TYPE http_server_request_duration_seconds histogram
+{COUNT.replace("_count", "_bucket")}http_route="/carts/{{s}}",http_response_status_code="200",le="0.1"}} 9.0
+{COUNT}http_route="/carts/{{s}}",http_response_status_code="200"}} 9.0
+{COUNT}http_route="/carts/{{s}}",http_response_status_code="500"}} 2.0
+{COUNT}http_route="/carts",http_response_status_code="502"}} 1.0
 """
 
 
