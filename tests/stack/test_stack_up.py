@@ -94,7 +94,7 @@ def test_a_log_line_is_searchable_within_three_seconds_as_ecs(stack: Status, add
     }
     with engine() as client:
         cart = next(c for c in containers(client, stack.project) if c.labels["com.docker.compose.service"] == "cart")
-        cart.exec_run(["sh", "-c", 'echo "$LINE" > /proc/1/fd/1'], environment={"LINE": json.dumps(line)})
+        cart.exec_run(["sh", "-c", 'printf "%s\\n" "$LINE" > /proc/1/fd/1'], environment={"LINE": json.dumps(line)})
         assert marker in cart.logs(tail=200).decode()
     search = f"{address('elasticsearch')}/logs-{stack.project}/_search?q=message:{marker}"
     hits, took = eventually(lambda: httpx.get(search).json()["hits"]["hits"], within=10)
