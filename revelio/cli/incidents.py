@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from revelio.cli.catalog import settings_catalog
 from revelio.cli.engine import SystemOption, choose_place, look, open_workbench, settings_with
 from revelio.cli.output import Json, console, emit, say, table
 from revelio.errors import InvalidInputError, RevelioError
 
 if TYPE_CHECKING:
     from revelio.incidents.recorded import RecordedIncidents
-    from revelio.types import Evidence
+    from revelio.types import Evidence, Incident, RecordedResult
+    from revelio.workbench import Workbench
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 _TEXT_WIDTH = 70
@@ -147,6 +149,8 @@ def record(
 ) -> None:
     """Record a live system now: what every tool sees and what every query shows, so that it can be asked again later.
 
+    This runs every query that can be asked there, a few at a time, and may take some minutes.
+
     \b
     Examples:
       revelio incidents record "checkout is slow" --system shop --to var/incidents
@@ -165,16 +169,29 @@ def record(
         opened_at=seen.opened_at,
         evidence=seen.evidence,
         reports=(Report(report),) if report.strip() else (),
+        results=_results(bench, seen),
         catalog=bench.catalog.digest,
     )
     path = _path(folder, incident_id)
     write_records(path, [made])
     if json:
-        emit({"id": incident_id, "file": str(path), "missing": seen.evidence.missing})
+        emit({"id": incident_id, "file": str(path), "results": len(made.results), "missing": seen.evidence.missing})
     else:
-        say(f"{incident_id} is in {path}")
+        say(f"{incident_id} with {len(made.results)} results is in {path}")
         for source in seen.evidence.missing:
             say(f"  {source} did not answer and is not in it")
+
+
+def _results(bench: Workbench, seen: Incident) -> tuple[RecordedResult, ...]:
+    """What each candidate query shows; those whose backend does not answer are left out and said."""
+    from fault_injection.proof import execute, recorded
+    from revelio.candidates import candidates
+
+    system = bench.system(seen.system)
+    done = execute(system, candidates(bench.catalog, seen.evidence.entities), system.scope(seen.evidence))
+    for query, reason in done.failed.items():
+        say(f"  not run: {query.id}: {reason}")
+    return recorded(done.results, full=True)
 
 
 def _recorded() -> RecordedIncidents:
@@ -220,10 +237,13 @@ def _print_furthest(evidence: Evidence, most: int = 12) -> None:
     from revelio.anomaly import deviation, split
     from revelio.cli.evidence import figure, sparkline
 
+    metrics = {m.name: m for tool in settings_catalog().tools for m in tool.metrics}
     rows = []
     for series in evidence.series:
         before, now = split(series.times, series.values, evidence.baseline, evidence.window)
-        rows.append((deviation(before, now, "both"), series))
+        metric = metrics.get(series.metric)
+        distance = deviation(before, now, metric.direction, metric.noise) if metric else deviation(before, now, "both")
+        rows.append((distance, series))
     rows.sort(key=lambda r: -r[0])
     table(
         "",

@@ -11,6 +11,8 @@ import typer
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from revelio.catalog import bundled_catalog
+from revelio.catalog.reference import reference as catalog_page
 from revelio.cli.app import build
 from revelio.settings import BUNDLED, Backend, Settings, SystemSettings
 
@@ -19,7 +21,7 @@ WIDTH = 100
 
 def pages() -> dict[str, str]:
     """Every generated page by file name."""
-    return {"cli.md": cli_page(), "settings.md": settings_page()}
+    return {"cli.md": cli_page(), "settings.md": settings_page(), "catalog.md": catalog_page(bundled_catalog())}
 
 
 def cli_page() -> str:
