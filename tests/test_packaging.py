@@ -17,7 +17,7 @@ PACKAGES = ("revelio", "fault_injection", "testbed", "webui")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Names of all files in a wheel built from this tree."""
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
     (path,) = folder.glob("*.whl")
     with zipfile.ZipFile(path) as archive:

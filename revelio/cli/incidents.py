@@ -35,6 +35,7 @@ def group() -> typer.Typer:
     app.command("import")(take_in)
     app.command("export")(hand_out)
     app.command("record")(record)
+    app.command("bundle")(bundle)
     return app
 
 
@@ -180,6 +181,27 @@ def record(
         say(f"{incident_id} with {len(made.results)} results is in {path}")
         for source in seen.evidence.missing:
             say(f"  {source} did not answer and is not in it")
+
+
+def bundle(
+    dataset: Annotated[Path, typer.Option("--dataset", help="A campaign's folder.")],
+    to: Annotated[Path, typer.Option("--to", help="Folder to write.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Incidents of the campaign.")],
+    json: Json = False,
+) -> None:
+    """Copy chosen incidents of a campaign with every query's result, and without labels or anything else of the truth.
+
+    \b
+    Examples:
+      revelio incidents bundle shop-1a2b3c4d5e --dataset datasets/shop --to var/incidents
+    """
+    from revelio.incidents.bundle import bundle as copy
+
+    written = copy(dataset, ids, to)
+    if json:
+        emit({"folder": str(to), "bundled": written})
+    else:
+        say(f"{len(written)} incidents are in {to}")
 
 
 def _results(bench: Workbench, seen: Incident) -> tuple[RecordedResult, ...]:
