@@ -45,8 +45,8 @@ def run(
 
     \b
     Examples:
-      revelio campaign run fault_injection/plans/first_light.yaml --out datasets/shop
-      revelio campaign run fault_injection/plans/first_light.yaml --out datasets/shop --resume
+      revelio campaign run fault_injection/plans/first_light.yaml --out data/first_light
+      revelio campaign run fault_injection/plans/first_light.yaml --out data/first_light --resume
     """
     from fault_injection.campaign import run as make_runs
     from fault_injection.opening import open_stage
@@ -71,7 +71,7 @@ def status(out: Recorded, json: Json = False) -> None:
 
     \b
     Examples:
-      revelio campaign status --out datasets/shop
+      revelio campaign status --out data/first_light
     """
     from fault_injection.tally import status as count
 
@@ -90,7 +90,7 @@ def check_labels(out: Recorded, json: Json = False) -> None:
 
     \b
     Examples:
-      revelio campaign check-labels --out datasets/shop
+      revelio campaign check-labels --out data/first_light
     """
     from fault_injection.tally import check_labels as prove
 
@@ -115,7 +115,7 @@ def rewrite(
 
     \b
     Examples:
-      revelio campaign rewrite --dataset datasets/shop --writers w6,w13 --out var/retold
+      revelio campaign rewrite --dataset data/first_light --writers w6,w13 --out var/retold
     """
     from fault_injection.retell import rewrite as retell
 

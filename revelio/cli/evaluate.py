@@ -11,7 +11,7 @@ from revelio.cli.catalog import settings_catalog
 from revelio.cli.engine import ModelOption, settings_with
 from revelio.cli.output import Json, StepBars, complain, console, emit, say
 
-DATASET = Path("datasets/shop")
+DATASET = Path("data/first_light")
 
 
 def evaluate(
@@ -31,8 +31,8 @@ def evaluate(
 
     \b
     Examples:
-      revelio eval --dataset datasets/shop
-      revelio eval --dataset datasets/shop --baselines --html report.html
+      revelio eval --dataset data/first_light
+      revelio eval --dataset data/first_light --baselines --html report.html
       revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
     """
     from revelio.evaluation.baselines import baselines as simpler
