@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from sqlalchemy import select
+from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from revelio.errors import NotFoundError, StoreError
@@ -75,7 +75,8 @@ class Store:
     def __init__(self, url: str) -> None:
         """Open (and make, and bring up to date) the database at a SQLAlchemy address."""
         self._engine = open_engine(url)
-        self._writing = self._engine.execution_options(revelio_write=True)
+        self._durable = self._engine.execution_options(revelio_write="durable")
+        self._quick = self._engine.execution_options(revelio_write="quick")
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -89,22 +90,22 @@ class Store:
     def save(self, recommendation: Recommendation, *, recorded: str | None = None) -> SavedAnswer:
         """Keep a whole answer; its new id is hard to guess, because whoever has it can read the answer."""
         top = recommendation.queries[0] if recommendation.queries else None
-        row = RecommendationRow(
-            id=secrets.token_hex(8),
-            saved_at=time.time(),
-            system=recommendation.incident.system,
-            recorded=recorded,
-            report=recommendation.incident.report,
-            model=recommendation.model,
-            abstain=recommendation.abstain,
-            top_title=top.query.title if top else "",
-            top_probability=top.probability if top else 0.0,
-            answer=_ANSWER.dump_json((recommendation,)).decode(),
-        )
-        with as_store_error("keep the answer"), Session(self._writing, expire_on_commit=False) as session:
-            session.add(row)
-            session.commit()
-        return SavedAnswer(row.id, row.saved_at, recorded, recommendation)
+        saved = SavedAnswer(secrets.token_hex(8), time.time(), recorded, recommendation)
+        row = {
+            "id": saved.id,
+            "saved_at": saved.saved_at,
+            "system": recommendation.incident.system,
+            "recorded": recorded,
+            "report": recommendation.incident.report,
+            "model": recommendation.model,
+            "abstain": recommendation.abstain,
+            "top_title": top.query.title if top else "",
+            "top_probability": top.probability if top else 0.0,
+            "answer": _ANSWER.dump_json((recommendation,)).decode(),
+        }
+        with as_store_error("keep the answer"), self._quick.begin() as connection:
+            connection.execute(insert(RecommendationRow), row)
+        return saved
 
     def load(self, recommendation_id: str) -> SavedAnswer:
         """The answer with its results and feedback; ``NotFoundError`` when there is none of that id."""
@@ -126,7 +127,7 @@ class Store:
             ran_at=time.time(),
             result=_RESULT.dump_json((result,)).decode(),
         )
-        with as_store_error("keep the result"), Session(self._writing) as session:
+        with as_store_error("keep the result"), Session(self._quick) as session:
             session.add(row)
             session.commit()
 
@@ -138,7 +139,7 @@ class Store:
         row = FeedbackRow(
             recommendation_id=recommendation_id, query_id=query_id, verdict=verdict, note=note, given_at=time.time()
         )
-        with as_store_error("keep the feedback"), Session(self._writing, expire_on_commit=False) as session:
+        with as_store_error("keep the feedback"), Session(self._durable, expire_on_commit=False) as session:
             session.add(row)
             session.commit()
         return _feedback(row)

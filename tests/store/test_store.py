@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import Connection, event
 
 from revelio.errors import NotFoundError, StoreError
 from revelio.store import Store
@@ -156,11 +157,21 @@ def test_an_answer_without_queries_can_be_kept(store: Store) -> None:
     assert store.history()[0].top_title == ""
 
 
-def test_sqlite_writes_through_to_disk(store: Store, tmp_path: Path) -> None:
-    with store._engine.connect() as connection:
+def test_feedback_is_written_through_to_disk_after_quick_writes_too(store: Store) -> None:
+    levels: list[tuple[str, int]] = []
+
+    def note(connection: Connection) -> None:
+        level = connection.exec_driver_sql("PRAGMA synchronous").scalar()
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
         assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+        levels.append((str(connection.get_execution_options().get("revelio_write")), int(level or 0)))
+
+    event.listen(store._engine, "commit", note)
+    saved = store.save(ANSWER).id
+    store.add_feedback(saved, QUERY.id, "found")
+    store.save_result(saved, QUERY.id, RESULT)
+    store.add_feedback(saved, QUERY.id, "helpful")
+    assert levels == [("quick", 1), ("durable", 2), ("quick", 1), ("durable", 2)]
 
 
 def test_the_migrations_make_what_the_tables_say(url: str) -> None:
