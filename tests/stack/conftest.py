@@ -14,7 +14,7 @@ from testbed.stack import Status, down, status, up
 
 def remains(project: str) -> list[str]:
     """Everything in the engine that carries the project's label."""
-    wanted = {"label": f"com.docker.compose.project={project}"}
+    wanted: dict[str, str | list[str] | bool] = {"label": f"com.docker.compose.project={project}"}
     client = docker.from_env()
     try:
         containers = [c.name or "" for c in client.containers.list(all=True, filters=wanted)]
