@@ -96,6 +96,13 @@ class System:
         result = tool.run(query, self._scope(scope))
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
 
+    def close(self) -> None:
+        """Let the tools that hold connections or threads give them up."""
+        for tool in self.tools.values():
+            give_up = getattr(tool, "close", None)
+            if give_up is not None:
+                give_up()
+
     def _scope(self, scope: Scope | Evidence) -> Scope:
         return scope if isinstance(scope, Scope) else self.scope(scope)
 

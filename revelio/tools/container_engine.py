@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -35,10 +36,18 @@ class Engine:
             raise SourceError(
                 self.source, "no address is set for it; give its backend a url, such as unix:///var/run/docker.sock"
             )
+        socket = self.url.removeprefix("unix://")
+        if socket != self.url and not Path(socket).exists():
+            raise self.unreachable(FileNotFoundError("there is no such socket"))
         try:
             return docker.APIClient(base_url=self.url, version="auto", timeout=self.limits.seconds)  # type: ignore[arg-type]
         except (DockerException, OSError, ValueError) as error:
             raise self.unreachable(error) from error
+
+    def close(self) -> None:
+        """Close its connections."""
+        if "client" in self.__dict__:
+            self.client.close()
 
     def version(self) -> str:
         """The engine's version."""

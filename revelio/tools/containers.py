@@ -87,10 +87,11 @@ class Containers:
         return container_views.VIEWS[view](Seen(containers, events, changes, scope))
 
     def close(self) -> None:
-        """Stop watching for events."""
+        """Stop watching for events and close the connections."""
         with self._lock:
             for watch in self._watches.values():
                 watch.close()
+            self._engine.close()
 
     def _question(self, query: Query, scope: Scope) -> tuple[str, str | None]:
         body = tree(query, scope)

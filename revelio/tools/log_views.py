@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from revelio.anomaly import count_deviation, deviation, signal, split
+from revelio.anomaly import count_deviation, signal, split
 from revelio.tools.base import Scope
 from revelio.tools.figures import counted
 from revelio.tools.holes import Tree
@@ -19,8 +19,8 @@ from revelio.types import Entity, LogPattern, Result, Series
 
 MAX_ROWS, MAX_MESSAGE = 50, 400
 STRETCH_S = 5.0
-QUIET_LINES = 4.0
-"""A change of this many lines in 5 s means nothing by itself."""
+LEAST_DISPERSION = 1.5
+"""Lines come in bursts: their counts vary at least this many times as much as those of independent events."""
 
 _COLUMNS = ("at", "level", "service", "message", "error", "origin", "trace")
 
@@ -87,13 +87,10 @@ def by_level(counts: Mapping[str, Mapping[float, float]], scope: Scope) -> Resul
         return Result("no line was logged, neither now nor before", 0.0, "nothing to compare")
     everything = [sum(values) for values in zip(*(s.values for s in series), strict=True)]
     before, now = split(times, everything, scope.baseline, scope.window)
-    distances = {"lines": deviation(before, now, "both", max(QUIET_LINES, 2.0 * math.sqrt(_mean(before))))}
+    distances = {"lines": abs(_distance(before, now)) / math.sqrt(_dispersion(before))}
     for one in series:
         if one.entity.name in PROBLEMS:
-            then, since = split(times, one.values, scope.baseline, scope.window)
-            distances[one.entity.name] = count_deviation(
-                sum(then), len(then) * STRETCH_S, sum(since), max(len(since), 1) * STRETCH_S
-            )
+            distances[one.entity.name] = _distance(*split(times, one.values, scope.baseline, scope.window))
     worst = max(distances, key=lambda name: distances[name])
     return Result(
         summary=f"{_mean(now) / STRETCH_S:.1f} lines a second now, {_mean(before) / STRETCH_S:.1f} before",
@@ -166,6 +163,17 @@ def _rows(lines: Lines) -> tuple[tuple[str | float | None, ...], ...]:
         (line.at, line.level, line.source, line.message[:MAX_MESSAGE], line.error, line.origin, line.trace)
         for line in lines.lines[:MAX_ROWS]
     )
+
+
+def _distance(before: Sequence[float], now: Sequence[float]) -> float:
+    """Counts in stretches of 5 s, then and now."""
+    return count_deviation(sum(before), len(before) * STRETCH_S, sum(now), len(now) * STRETCH_S)
+
+
+def _dispersion(counts: Sequence[float]) -> float:
+    """Variance of counts over their mean; 1 for independent events."""
+    mean = _mean(counts)
+    return max(LEAST_DISPERSION, _mean([(c - mean) ** 2 for c in counts]) / mean) if mean > 0 else LEAST_DISPERSION
 
 
 def _mean(values: Sequence[float]) -> float:
