@@ -44,6 +44,7 @@ def card(desk: Desk, saved: SavedAnswer, ranked: RankedQuery, failure: str = "")
     """One query of a kept answer as its card."""
     query = ranked.query
     evidence = saved.recommendation.incident.evidence
+    said = saved.said(query.id)
     return Card(
         answer=saved.id,
         query_id=query.id,
@@ -57,7 +58,8 @@ def card(desk: Desk, saved: SavedAnswer, ranked: RankedQuery, failure: str = "")
         link=ranked.link if ranked.link and ranked.link.startswith(("http://", "https://")) else None,
         reasons=tuple(_reason(f) for f in ranked.factors),
         evidence=evidence_view(ranked.result, evidence) if ranked.result else None,
-        verdict=saved.verdict(query.id),
+        verdict=said.verdict if said else None,
+        note=said.note if said else "",
         failure=failure,
     )
 

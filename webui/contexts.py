@@ -61,7 +61,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One ranked query. ``failure`` is what went wrong when it was run just now."""
+    """One ranked query. ``note`` came with the verdict; ``failure`` is what went wrong when it was run just now."""
 
     answer: str
     query_id: str
@@ -76,6 +76,7 @@ class Card:
     reasons: tuple[Reason, ...]
     evidence: EvidenceView | None
     verdict: Verdict | None
+    note: str
     failure: str = ""
 
 

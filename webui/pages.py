@@ -19,6 +19,7 @@ from webui.contexts import AskPage, CardPart, Choice, Example, HistoryPage
 from webui.desk import Desk, Question
 from webui.problems import status_of
 from webui.rendering import render
+from webui.schemas import MAX_NOTE
 from webui.wording import moment, shorten
 
 log = logging.getLogger(__name__)
@@ -103,8 +104,12 @@ async def feedback(request: Request, answer_id: str, desk: TheDesk) -> Response:
     if verdict is None:
         raise InvalidInputError(f"{shorten(said, 40)!r} is no verdict; there are: {', '.join(get_args(Verdict))}")
 
+    note = form.get("note", "").strip()
+    if len(note) > MAX_NOTE or "\x00" in note:
+        raise InvalidInputError(f"the note is not plain text of at most {MAX_NOTE:,} characters; shorten it")
+
     def keep_it() -> Response:
-        desk.feedback(answer_id, query_id, verdict)
+        desk.feedback(answer_id, query_id, verdict, note)
         return _after(request, desk, answer_id, query_id)
 
     return await run_in_threadpool(keep_it)

@@ -8,6 +8,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from revelio.store import Verdict
 
+MAX_NOTE = 4000
+"""Longest note with a verdict, in characters."""
+
 
 def _writable(text: str) -> str:
     if "\x00" in text:
@@ -48,7 +51,7 @@ class FeedbackRequest(BaseModel):
     )
     query_id: Name | None = Field(None, description="The query that is spoken of")
     verdict: Verdict = Field(description="`found`: it shows the cause. `helpful`: it led there. `not_useful`: it did neither")
-    note: Text = Field("", max_length=4000, description="Anything worth keeping, for example what the cause was")
+    note: Text = Field("", max_length=MAX_NOTE, description="Anything worth keeping, for example what the cause was")
 
 
 class FeedbackView(BaseModel):

@@ -48,10 +48,9 @@ class SavedAnswer:
     recommendation: Recommendation
     feedback: tuple[Feedback, ...] = ()
 
-    def verdict(self, query_id: str | None) -> Verdict | None:
-        """The latest verdict on a query, or on the whole answer for None."""
-        said = [f.verdict for f in self.feedback if f.query_id == query_id]
-        return said[-1] if said else None
+    def said(self, query_id: str | None) -> Feedback | None:
+        """The latest feedback on a query, or on the whole answer for None."""
+        return next((f for f in reversed(self.feedback) if f.query_id == query_id), None)
 
 
 @dataclass(frozen=True, slots=True)

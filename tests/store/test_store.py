@@ -123,8 +123,8 @@ def test_feedback_comes_back_in_order_and_the_latest_counts(store: Store) -> Non
     loaded = store.load(saved)
     assert [f.verdict for f in loaded.feedback] == ["not_useful", "found"]
     assert loaded.feedback[1].note == "it was the quota"
-    assert loaded.verdict(QUERY.id) == "found"
-    assert loaded.verdict(None) is None
+    assert loaded.said(QUERY.id) == loaded.feedback[1]
+    assert loaded.said(None) is None
 
 
 def test_feedback_on_what_does_not_exist_is_refused(store: Store) -> None:

@@ -144,7 +144,9 @@ class StandIn(Recommender):
         return "stand-in-1"
 
     def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
-        found = sorted(candidates(self.catalog, incident.evidence.entities), key=lambda q: "cart" not in dict(q.bindings).values())
+        found = sorted(
+            candidates(self.catalog, incident.evidence.entities), key=lambda q: "cart" not in dict(q.bindings).values()
+        )
         facts = ("3 of 9 questions would show something", "a metric of cart rose", "the report speaks of cart", "a fourth fact")
         ranked = tuple(
             RankedQuery(

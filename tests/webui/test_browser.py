@@ -115,10 +115,14 @@ def test_from_a_report_to_found_it(context: BrowserContext, address: str) -> Non
     run_first(page)
     page.locator("#query-1").get_by_role("button", name="Found it").click()
     expect(page.locator("#query-1 .thanks")).to_contain_text("Kept")
+    page.locator("#query-1").get_by_label("What was the cause?").fill("a CPU quota")
+    page.locator("#query-1").get_by_role("button", name="Save").click()
+    expect(page.locator("#query-1").get_by_role("button", name="Saved")).to_be_focused()
     shared = page.url
     page.goto(shared)
     expect(page.locator("#query-1 .evidence")).to_be_visible()
     expect(page.locator("#query-1").get_by_role("button", name="Found it")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#query-1").get_by_label("What was the cause?")).to_have_value("a CPU quota")
     page.get_by_role("link", name="History").click()
     expect(page.locator(".history li").first).to_contain_text("Found it")
     assert wrong == []

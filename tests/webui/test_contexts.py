@@ -41,7 +41,14 @@ def test_answer(client: TestClient) -> None:
     assert (page.window_s, page.baseline_s, page.abstains, page.degraded) == (30.0, 60.0, False, ())
     assert [c.rank for c in page.cards] == [1, 2, 3, 4, 5]
     card = page.cards[0]
-    assert (card.tool, card.places, card.evidence, card.verdict, card.failure) == ("Prometheus", ("cart",), None, None, "")
+    assert (card.tool, card.places, card.evidence, card.verdict, card.note, card.failure) == (
+        "Prometheus",
+        ("cart",),
+        None,
+        None,
+        "",
+        "",
+    )
     reason = card.reasons[0]
     assert reason.share == pytest.approx(0.62**0.5)
     assert reason == Reason(

@@ -87,6 +87,16 @@ def test_feedback_shows_as_pressed(client: TestClient) -> None:
     assert 'value="found" aria-pressed="false"' in reply.text
 
 
+def test_a_note_stays_with_its_verdict(client: TestClient) -> None:
+    address = asked(client)
+    fields = {"query_id": queries(client.get(address).text)[0], "verdict": "found"}
+    assert 'name="note"' not in client.get(address).text
+    client.post(f"{address}/feedback", data={**fields, "note": ' the "quota" <b> '})
+    assert 'value="the &#34;quota&#34; &lt;b&gt;"' in client.get(address).text
+    for bad in ("x" * 4001, "a\x00b"):
+        assert client.post(f"{address}/feedback", data={**fields, "note": bad}).status_code == 422
+
+
 def test_an_unknown_verdict_is_refused(client: TestClient) -> None:
     address = asked(client)
     reply = client.post(f"{address}/feedback", data={"query_id": queries(client.get(address).text)[0], "verdict": "<b>"})

@@ -43,7 +43,7 @@ async function swapCard(form, submitter) {
     reveal(fresh);
     // The new copy of the button that was pressed takes the focus over, so that a keyboard stays where it was.
     const again = submitter?.name
-      ? fresh.querySelector(`.verdict [value="${submitter.value}"]`)
+      ? fresh.querySelector(`.${form.className} [value="${submitter.value}"]`)
       : fresh.querySelector(".actions form button");
     again?.focus({ preventScroll: true });
     await draw(fresh);
