@@ -173,8 +173,8 @@ class _Campaign:
                 raise VoidRunError("users felt a control", complaint)
         elif not complaint:
             raise VoidRunError("users did not feel it", f"{len(seen.notes)} visits noted")
-        elif not any(label.proven for label in seen.labels):
-            raise VoidRunError("no tool shows it", f"none of {len(seen.labels)} accepted queries was proven")
+        elif not any(label.proven and label.grade == 3 for label in seen.labels):
+            raise VoidRunError("no tool shows its cause", f"{sum(x.proven for x in seen.labels)} labels proven, none of grade 3")
         reports = self._stage.reporters.choose(seen.notes, seen.scope.window, item.split, item.id)
         if not reports:
             raise VoidRunError("nobody would write", f"no text fits {complaint or 'a quiet time'}")

@@ -22,8 +22,8 @@ class CpuQuota(FaultKind):
     category = "resource"
     explanation = "The container may use only a fraction of the CPU time that it needs, so its work waits for the next period."
     strengths: ClassVar = {
-        "hard": {"share_of_use": 0.35, "least_cpus": 0.012},
-        "moderate": {"share_of_use": 0.6, "least_cpus": 0.02},
+        "hard": {"share_of_use": 0.35, "least_cpus": 0.01},
+        "moderate": {"share_of_use": 0.6, "least_cpus": 0.013},
     }
 
     def places(self, app: App) -> tuple[str, ...]:

@@ -169,7 +169,7 @@ def test_a_signal_that_was_there_before_the_fault_proves_nothing(stage: Stage, t
     stage.system.always = True
     outcome = go(stage, tmp_path / "out")
     assert outcome.recorded == 2
-    assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"no tool shows it"}
+    assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"no tool shows its cause"}
 
 
 def test_a_fault_that_users_did_not_feel_and_a_control_that_they_felt_are_void(stage: Stage, tmp_path: Path) -> None:
