@@ -9,8 +9,8 @@ from revelio.types import QueryTemplate, Reading
 
 _HEAD = """# Catalog
 
-Every question that the bundled catalog can ask, by tool. This page is written by `python -m revelio.catalog.reference`; change the YAML
-files in `revelio/catalog` instead. How to add to them: [add a tool](../how-to/add-a-tool.md).
+Every question that the bundled catalog can ask, by tool. `python -m revelio.catalog.reference` writes this page; change the YAML files in
+`revelio/catalog` instead. How to add to them: [add a tool](../how-to/add-a-tool.md).
 """
 
 
@@ -25,7 +25,12 @@ def _tool(tool: ToolSpec) -> str:
     for template in tool.templates:
         lines += _template(template)
     if tool.metrics:
-        lines += ["### What a snapshot reads", "", "| series | of each | unit | bad when it goes | ripple |", "|---|---|---|---|---|"]
+        lines += [
+            "### What a snapshot reads",
+            "",
+            "| series | of each | unit | bad when it goes | ripple |",
+            "|---|---|---|---|---|",
+        ]
         lines += [_metric(metric) for metric in tool.metrics]
         lines.append("")
     return "\n".join(lines)

@@ -13,19 +13,19 @@ from revelio.types import Window
 STRETCH_S = 5.0
 TYPICAL_NOISE_MS, TAIL_NOISE_MS = 25.0, 60.0
 TAIL = 90
-FEWEST = 5
+FEWEST_BEFORE, FEWEST_NOW = 5, 3
 
 Timing = tuple[float, float]
 """When a span began (Unix seconds) and how long it took (milliseconds)."""
 
 
 def slowdown(before: Sequence[Timing], now: Sequence[Timing], baseline: Window, window: Window) -> float:
-    """Distance in spreads, positive when slower; 0 when there were fewer than ``FEWEST`` spans before, or none now.
+    """Distance in spreads, positive when slower; 0 where there were too few spans, then or now, to tell.
 
     The larger of two: the median of each stretch of 5 s against the baseline's stretches, which sees what slows everything
     down, and the 90th percentile of all spans, which sees what slows down some of them.
     """
-    if len(before) < FEWEST or not now:
+    if len(before) < FEWEST_BEFORE or len(now) < FEWEST_NOW:
         return 0.0
     typical = deviation(_medians(before, baseline), _medians(now, window), "up", TYPICAL_NOISE_MS)
     return max(typical, _tail(before, now))
@@ -39,7 +39,7 @@ def _medians(timings: Sequence[Timing], window: Window) -> list[float]:
 
 
 def _tail(before: Sequence[Timing], now: Sequence[Timing]) -> float:
-    if len(now) < FEWEST:
+    if len(now) < FEWEST_BEFORE:
         return 0.0
     was, is_now = (float(np.percentile([ms for _, ms in timings], TAIL)) for timings in (before, now))
     return (is_now - was) / max(0.4 * was, TAIL_NOISE_MS)

@@ -1,0 +1,50 @@
+"""The bundled catalog keeps its own rules, and its page in the documentation tells the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from revelio.catalog import ToolSpec, bundled_catalog
+from revelio.catalog.reference import reference
+from revelio.tools.registry import TOOLS
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "catalog.md"
+TEMPLATES = bundled_catalog().templates
+_CHANGES = {"state", "started", "oom", "limits", "config", "health", ""}
+_SPANS = {"p95_ms", "median_ms", "self_ms", "errors", "count"}
+_LOGS = {"error", "warning", "problems", "new_problems", ""}
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == reference(bundled_catalog()), (
+        "run: python -m revelio.catalog.reference > docs/reference/catalog.md"
+    )
+
+
+def test_every_bundled_tool_has_an_implementation() -> None:
+    assert {t.name for t in bundled_catalog().tools} == set(TOOLS)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda t: t.id)
+def test_a_template_says_what_it_asks_and_what_it_reads(template) -> None:  # type: ignore[no-untyped-def]
+    assert template.id.startswith(f"{template.tool}.")
+    assert template.shows.endswith(".")
+    assert template.reads
+    for blank in template.blanks:
+        assert "${" + blank.name + "}" in template.title, f"{blank.name} is not in the title"
+        assert "${" + blank.name + "}" in template.body, f"{blank.name} is not in the body"
+
+
+@pytest.mark.parametrize("tool", bundled_catalog().tools, ids=lambda t: t.name)
+def test_what_a_template_reads_is_something_that_a_snapshot_holds(tool: ToolSpec) -> None:
+    known = {"series": {m.name for m in tool.metrics}, "changes": _CHANGES, "spans": _SPANS, "logs": _LOGS}
+    for template in tool.templates:
+        for reading in template.reads:
+            assert reading.metric in known[reading.source], f"{template.id} reads {reading.metric}"
+
+
+def test_titles_tell_templates_apart() -> None:
+    titles = [t.title for t in TEMPLATES]
+    assert len(set(titles)) == len(titles)
