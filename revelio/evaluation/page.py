@@ -10,12 +10,12 @@ SHARES = {
     "top1": "top-1",
     "top3": "top-3",
     "top5": "top-5",
-    "accepted_top1": "accepted top-1",
-    "accepted_top3": "accepted top-3",
+    "accepted_top1": "any 1",
+    "accepted_top3": "any 3",
     "template_top1": "template",
     "place_top1": "place",
     "mrr": "MRR",
-    "average_rank": "mean rank",
+    "average_rank": "rank",
     "ece": "ECE",
 }
 

@@ -167,4 +167,4 @@ def _means(by_incident: Sequence[Sequence[Outcome]], figure: Callable[[Sequence[
 
 
 def _abstained(outcomes: Sequence[Outcome]) -> Floats:
-    return np.array([float(o.abstain >= 0.5) for o in outcomes])
+    return np.array([float(o.abstain > 0.5) for o in outcomes])
