@@ -113,7 +113,8 @@ def _chart(unit: str, members: list[Series], baseline: Window, window: Window) -
         "window": [window.start - window.end, 0.0],
     }
     moments = tuple(
-        (wording.offset(t - window.end), *(wording.figure(column[i], unit) for column in values)) for i, t in enumerate(times)
+        (wording.offset(t - window.end), *(wording.figure(column[i], unit, bare=True) for column in values))
+        for i, t in enumerate(times)
     )
     lines = tuple(_line(name, s, baseline, window) for name, s in zip(names, shown, strict=True))
     return Chart(
@@ -128,13 +129,22 @@ def _chart(unit: str, members: list[Series], baseline: Window, window: Window) -
 
 def _names(series: list[Series]) -> tuple[str, tuple[str, ...]]:
     """What all have in common, as the chart's title, and what tells each from the others."""
-    metrics = [s.metric.replace("_", " ") for s in series]
+    metrics = [_spoken(s.metric) for s in series]
     entities = [s.entity.name for s in series]
     if len(set(metrics)) == 1:
         return metrics[0], tuple(entities)
     if len(set(entities)) == 1:
+        first = _spoken(series[0].metric.split(" ")[0])
+        if all(m.startswith(f"{first} ") for m in metrics):
+            return f"{first} of {entities[0]}", tuple(m.removeprefix(f"{first} ") for m in metrics)
         return entities[0], tuple(metrics)
     return "", tuple(f"{e}: {m}" for e, m in zip(entities, metrics, strict=True))
+
+
+def _spoken(metric: str) -> str:
+    """A metric's name without underscores; the labels that follow it stay as they are."""
+    name, space, labels = metric.partition(" ")
+    return name.replace("_", " ") + space + labels
 
 
 def _line(name: str, series: Series, baseline: Window, window: Window) -> Line:
@@ -143,9 +153,9 @@ def _line(name: str, series: Series, baseline: Window, window: Window) -> Line:
     present = [v for v in now if math.isfinite(v)]
     return Line(
         name,
-        wording.figure(median(past) if past else None, series.unit),
-        wording.figure(median(present) if present else None, series.unit),
-        wording.figure(max(present, default=None), series.unit),
+        wording.figure(median(past) if past else None, series.unit, bare=True),
+        wording.figure(median(present) if present else None, series.unit, bare=True),
+        wording.figure(max(present, default=None), series.unit, bare=True),
     )
 
 
@@ -182,7 +192,9 @@ def _waterfall(spans: tuple[Span, ...]) -> tuple[Bar, ...]:
 
 def _numeric(cells: Iterable[Cell]) -> bool:
     known = [c for c in cells if c is not None]
-    return bool(known) and all(isinstance(c, (int, float)) and not isinstance(c, bool) for c in known)
+    return bool(known) and all(
+        isinstance(c, (int, float)) and not isinstance(c, bool) and not wording.is_moment(c) for c in known
+    )
 
 
 def _finite(value: float | None) -> float | None:

@@ -10,6 +10,8 @@ from markupsafe import Markup, escape
 
 from revelio.types import Cell
 
+_FIRST_MOMENT, _LAST_MOMENT = 1e9, 4e9
+"""A float between these (2001 to 2096, in Unix seconds) is a moment."""
 _CODE = re.compile(r"`+([^`]+)`+")
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -39,8 +41,11 @@ def iso(at: float) -> str:
     return when.isoformat(timespec="seconds") if when else ""
 
 
-def figure(value: float | None, unit: str = "") -> str:
-    """Three significant digits and a unit; bytes and seconds in a fitting multiple, a gap as a dash."""
+def figure(value: float | None, unit: str = "", *, bare: bool = False) -> str:
+    """Three significant digits and a unit; bytes and seconds in a fitting multiple, a gap as a dash.
+
+    ``bare`` leaves a unit out that needs no multiple, for tables that have it in their title.
+    """
     if value is None or not math.isfinite(value):
         return "–"
     if unit in ("bytes", "B", "By"):
@@ -51,7 +56,7 @@ def figure(value: float | None, unit: str = "") -> str:
         return duration(value)
     if unit in ("ratio", "%"):
         return f"{_plain(value * 100 if unit == 'ratio' else value)} %"
-    return f"{_plain(value)} {unit}".strip()
+    return _plain(value) if bare else f"{_plain(value)} {unit}".strip()
 
 
 def duration(ms: float) -> str:
@@ -73,12 +78,20 @@ def prose(text: str) -> Markup:
 
 
 def cell(value: Cell) -> str:
-    """One cell of a table."""
+    """One cell of a table. A float that can only be a Unix time is shown as one."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return _plain(value) if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    when = _utc(value) if is_moment(value) else None
+    return when.strftime("%d %b %H:%M:%S").lstrip("0") if when else _plain(value)
+
+
+def is_moment(value: Cell) -> bool:
+    """True for a float that can only be a Unix time."""
+    return isinstance(value, float) and _FIRST_MOMENT < value < _LAST_MOMENT
 
 
 def shorten(text: str, limit: int) -> str:

@@ -25,8 +25,8 @@ def test_a_chart_has_window_and_baseline_relative_to_the_report() -> None:
 def test_the_table_beside_a_chart_says_the_same() -> None:
     (chart,) = evidence_view(made.throttling(), EVIDENCE).charts
     assert chart.names == ("cart", "orders")
-    assert chart.lines[0].before == "0.0241 s/s"
-    assert chart.lines[0].now == "0.778 s/s"
+    assert chart.lines[0].before == "0.0241"
+    assert chart.lines[0].now == "0.778"
     assert chart.moments[0][0] == "−90 s"
     assert chart.moments[10][2] == "–"
     assert len(chart.moments) == 46
@@ -43,6 +43,9 @@ def test_lines_are_named_by_what_tells_them_apart() -> None:
     used, idle = replace(one, metric="used"), replace(one, metric="idle")
     (chart,) = evidence_view(replace(EMPTY, series=(used, idle)), EVIDENCE).charts
     assert (chart.title, chart.names) == ("cart, s/s", ("used", "idle"))
+    get, put = replace(one, metric="error_rate GET 504 /cart_add"), replace(one, metric="error_rate PUT 500 /cart")
+    (chart,) = evidence_view(replace(EMPTY, series=(get, put)), EVIDENCE).charts
+    assert (chart.title, chart.names) == ("error rate of cart, s/s", ("GET 504 /cart_add", "PUT 500 /cart"))
     other = replace(idle, entity=Entity("container", "orders"))
     (chart,) = evidence_view(replace(EMPTY, series=(used, other)), EVIDENCE).charts
     assert (chart.title, chart.names) == ("s/s", ("cart: used", "orders: idle"))
@@ -99,3 +102,8 @@ def test_columns_of_figures_are_known_and_ragged_rows_are_squared() -> None:
 
 def test_a_signal_counts_from_a_half_on() -> None:
     assert [evidence_view(replace(EMPTY, signal=s), EVIDENCE).lit for s in (0.49, 0.5)] == [False, True]
+
+
+def test_moments_are_no_figures() -> None:
+    view = evidence_view(replace(EMPTY, columns=("at", "n"), rows=((1_795_263_844.5, 1_795_263_844),)), EVIDENCE)
+    assert view.numeric == (False, True)

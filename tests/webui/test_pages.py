@@ -44,7 +44,7 @@ def test_a_run_without_scripts_shows_evidence_in_its_card(client: TestClient) ->
         assert reply.headers["location"] == f"{address}#query-{rank}"
     page = unescape(client.get(address).text)
     assert "cart was throttled 0.78 s in every second" in page
-    assert "Median before" in page
+    assert "Medians before" in page
     assert "upstream timed out after 3.0 s" in page
     assert "failed</span>" in page
     assert "There was more than the limit allows" in page

@@ -36,12 +36,29 @@ def test_figure(value: float | None, unit: str, words: str) -> None:
     assert figure(value, unit) == words
 
 
+def test_a_bare_figure_keeps_only_units_that_scale_it() -> None:
+    assert figure(2.0, "req/s", bare=True) == "2"
+    assert figure(0.25, "s", bare=True) == "250 ms"
+
+
 @pytest.mark.parametrize(("ms", "words"), [(0.0, "0 ms"), (340.4, "340 ms"), (2100.0, "2.1 s"), (210_000.0, "3.5 min")])
 def test_duration(ms: float, words: str) -> None:
     assert duration(ms) == words
 
 
-@pytest.mark.parametrize(("value", "words"), [(None, "–"), (True, "yes"), (False, "no"), (3, "3"), (2.5, "2.5"), ("x", "x")])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "–"),
+        (True, "yes"),
+        (False, "no"),
+        (3, "3"),
+        (2.5, "2.5"),
+        (1_795_263_844.25, "21 Nov 12:24:04"),
+        (1_795_263_844, "1795263844"),
+        ("x", "x"),
+    ],
+)
 def test_cell(value: Cell, words: str) -> None:
     assert cell(value) == words
 
