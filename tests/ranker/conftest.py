@@ -22,13 +22,15 @@ metrics:
 templates:
   - {id: meters.cpu, title: "CPU use of ${container}", body: "cpu{container=\\"${container}\\"}", blanks: {container: container},
      reads: [{source: series, metric: cpu, direction: up}]}
-  - {id: meters.memory, title: "Memory of ${container}", body: "mem{container=\\"${container}\\"}", blanks: {container: container},
+  - {id: meters.memory, title: "Memory of ${container}", body: "mem{container=\\"${container}\\"}",
+     blanks: {container: container},
      reads: [{source: series, metric: memory, direction: up}]}
 ---
 tool: journal
 title: Log search
 templates:
-  - {id: journal.errors, title: "Errors logged by ${service}", body: "level:ERROR AND service:${service}", blanks: {service: service},
+  - {id: journal.errors, title: "Errors logged by ${service}", body: "level:ERROR AND service:${service}",
+     blanks: {service: service},
      reads: [{source: logs, metric: problems}]}
   - {id: journal.new, title: "New log messages anywhere", body: "new", reads: [{source: logs, metric: new}]}
 ---
