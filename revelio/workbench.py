@@ -17,6 +17,8 @@ from revelio.systems import AnySystem, RecordedSystem, System, open_system
 from revelio.types import Incident, Query, RankedQuery, Recommendation, Result
 
 MAX_K = 50
+NOT_RUN = "not run: "
+"""How the summary of a result begins that only says why there is none."""
 
 
 class Workbench:
@@ -137,4 +139,4 @@ class Workbench:
         try:
             return replace(ranked, result=place.run(ranked.query, incident.evidence))
         except (SourceError, NotFoundError) as error:
-            return replace(ranked, result=Result(summary=f"not run: {error}", signal=0.0, reason=str(error)))
+            return replace(ranked, result=Result(summary=f"{NOT_RUN}{error}", signal=0.0, reason=str(error)))

@@ -6,6 +6,7 @@ import math
 
 from revelio.store import SavedAnswer
 from revelio.types import Factor, Query, RankedQuery, fill
+from revelio.workbench import NOT_RUN
 from webui.contexts import AnswerPage, Card, Reason
 from webui.desk import ABSTAINS, Desk
 from webui.evidence import evidence_view
@@ -45,6 +46,9 @@ def card(desk: Desk, saved: SavedAnswer, ranked: RankedQuery, failure: str = "")
     query = ranked.query
     evidence = saved.recommendation.incident.evidence
     said = saved.said(query.id)
+    result = ranked.result
+    if result and result.summary.startswith(NOT_RUN):
+        result, failure = None, failure or result.summary.removeprefix(NOT_RUN)
     return Card(
         answer=saved.id,
         query_id=query.id,
@@ -57,7 +61,7 @@ def card(desk: Desk, saved: SavedAnswer, ranked: RankedQuery, failure: str = "")
         text=ranked.text,
         link=ranked.link if ranked.link and ranked.link.startswith(("http://", "https://")) else None,
         reasons=tuple(_reason(f) for f in ranked.factors),
-        evidence=evidence_view(ranked.result, evidence) if ranked.result else None,
+        evidence=evidence_view(result, evidence) if result else None,
         verdict=said.verdict if said else None,
         note=said.note if said else "",
         failure=failure,

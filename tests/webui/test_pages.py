@@ -68,6 +68,14 @@ def test_a_run_that_fails_says_so_in_its_card(client: TestClient) -> None:
         assert "Not run." in reply.text
 
 
+def test_a_run_asked_for_at_once_that_failed_is_not_shown_as_normal(client: TestClient) -> None:
+    body = {"report": made.REPORT, "incident": "shop-0001", "k": 5, "run": True}
+    identity = client.post("/api/v1/recommendations", json=body).json()["id"]
+    page = client.get(f"/r/{identity}").text
+    assert page.count("Not run.") == 2
+    assert page.count('aria-label="Evidence"') == 3
+
+
 def test_what_is_not_there_cannot_be_run_or_judged(client: TestClient) -> None:
     for address in (asked(client), "/r/nope"):
         for action, fields in (("run", {}), ("feedback", {"verdict": "found"})):
