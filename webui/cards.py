@@ -48,7 +48,8 @@ def card(desk: Desk, saved: SavedAnswer, ranked: RankedQuery, failure: str = "")
     said = saved.said(query.id)
     result = ranked.result
     if result and result.summary.startswith(NOT_RUN):
-        result, failure = None, failure or result.summary.removeprefix(NOT_RUN)
+        failure = failure or result.summary.removeprefix(NOT_RUN)
+        result = None
     return Card(
         answer=saved.id,
         query_id=query.id,
