@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from typing import Annotated
 
 import typer
 
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, emit, say
+from revelio.errors import RevelioError
 
 
 def serve(
@@ -32,9 +35,20 @@ def serve(
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = settings_with().model_copy(update=given)
     app = create_app(settings)
-    url = f"http://{settings.host}:{settings.port}"
+    listening = _listen(settings.host, settings.port)
+    url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{settings.port}"
     if json:
         emit({"url": url, "api": f"{url}/api/docs"})
     else:
         say(f"Revelio is on {url} (API: {url}/api/docs); Ctrl-C ends it")
-    uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning")
+    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Taken before the server starts, so that an address that cannot be had is an error like any other."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise RevelioError(f"cannot listen on {host}:{port}: {reason}; choose another with --port or --host") from error

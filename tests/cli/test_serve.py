@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 
 from tests.cli.made import CommandLine
 from tests.webui import made
@@ -19,14 +21,31 @@ def place(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     return revelio
 
 
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
 def test_serve_hands_the_app_to_the_server_on_the_chosen_address(place: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: dict[str, Any] = {}
-    monkeypatch.setattr("uvicorn.run", lambda app, **options: seen.update(options, app=app))
-    ran = place("serve", "--port", "9123")
+    seen: list[Any] = []
+
+    def run(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        seen.extend((server.config.app, sockets[0].getsockname()))
+        sockets[0].close()
+
+    monkeypatch.setattr("uvicorn.Server.run", run)
+    port = _free_port()
+    ran = place("serve", "--port", port)
     assert ran.code == 0, ran.err
-    assert (seen["host"], seen["port"]) == ("127.0.0.1", 9123)
-    assert "http://127.0.0.1:9123" in ran.err
-    assert seen["app"].title
+    assert f"http://127.0.0.1:{port}" in ran.err
+    assert (seen[0].title, seen[1]) == ("Revelio", ("127.0.0.1", port))
+
+
+def test_a_port_that_is_taken_is_said_with_what_to_do(place: CommandLine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ran = place("serve", "--port", taken.getsockname()[1])
+    assert (ran.code, ran.out) == (1, "")
+    assert "Address already in use; choose another with --port" in ran.err
 
 
 def test_serve_refuses_an_open_address(place: CommandLine) -> None:
