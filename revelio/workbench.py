@@ -99,10 +99,12 @@ class Workbench:
             replace(q, text=place.render(q.query, asked.evidence), link=place.link(q.query, asked.evidence))
             for q in answer.queries
         )
-        if run:
-            with ThreadPoolExecutor(max_workers=4) as pool:
-                ranked = tuple(pool.map(lambda q: self._with_result(place, asked, q), ranked))
-        return replace(answer, queries=ranked)
+        if not run:
+            return replace(answer, queries=ranked)
+        silent = set(answer.degraded)
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            ranked = tuple(pool.map(lambda q: self._with_result(place, asked, q, silent), ranked))
+        return replace(answer, queries=ranked, degraded=tuple(sorted(silent)))
 
     def run(self, recommendation: Recommendation, query_id: str) -> Result:
         """Run one of its queries; ``SourceError`` when the backend fails, ``NotFoundError`` when the query is not in it."""
@@ -135,8 +137,11 @@ class Workbench:
             raise InvalidInputError(f"k is {k}; ask for 1 to {MAX_K} queries")
         return text
 
-    def _with_result(self, place: AnySystem, incident: Incident, ranked: RankedQuery) -> RankedQuery:
+    def _with_result(self, place: AnySystem, incident: Incident, ranked: RankedQuery, silent: set[str]) -> RankedQuery:
+        """With what running it showed; a source that does not answer joins ``silent``."""
         try:
             return replace(ranked, result=place.run(ranked.query, incident.evidence))
         except (SourceError, NotFoundError) as error:
+            if isinstance(error, SourceError):
+                silent.add(error.source)
             return replace(ranked, result=Result(summary=f"{NOT_RUN}{error}", signal=0.0, reason=str(error)))

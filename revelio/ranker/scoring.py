@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,8 +70,12 @@ def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration) -> 
         log_tool=log_tool[encoded.tool_of[row]],
         log_template=log_template[row],
         log_value=log_value[row, encoded.column].astype(np.float32),
-        abstain=float(1.0 / (1.0 + np.exp(-(calibration.abstain_slope * logits.abstain + calibration.abstain_offset)))),
+        abstain=_sigmoid(calibration.abstain_slope * logits.abstain + calibration.abstain_offset),
     )
+
+
+def _sigmoid(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, x))))
 
 
 def _log_softmax(values: Floats) -> Floats:

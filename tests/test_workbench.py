@@ -1,0 +1,121 @@
+"""The one door for pages, API and command line: what it accepts, what it refuses, what it says when a source is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from revelio.catalog import bundled_catalog
+from revelio.errors import ArtifactError, InvalidInputError, NotFoundError, SourceError
+from revelio.incidents.exchange import write_records
+from revelio.settings import Backend, Settings, SystemSettings
+from revelio.systems import System
+from revelio.tools.base import Scope
+from revelio.types import Entity, Evidence, Incident, Query, RankedQuery, Recommendation, RecordedResult, Result
+from revelio.workbench import Workbench
+from tests.incidents.made import record
+
+STATE = "containers.state"
+
+
+class FirstFirst:
+    """A recommender that ranks candidates as they come."""
+
+    model = "made"
+
+    def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
+        template = bundled_catalog().template(STATE)
+        names = [e.name for e in incident.evidence.entities if e.kind == "container"]
+        queries = [Query(template, (("container", n),)) for n in names][:k]
+        ranked = tuple(RankedQuery(q, i, 1.0 / len(queries), ()) for i, q in enumerate(queries, 1))
+        return Recommendation(incident, ranked, 0.1, self.model, incident.evidence.missing)
+
+
+class Silent:
+    """A tool whose backend saw the snapshot but answers no query."""
+
+    name = "containers"
+
+    def ping(self) -> str:
+        raise SourceError(self.name, "is away")
+
+    def snapshot(self, scope: Scope) -> Evidence:
+        return Evidence(scope.window, scope.baseline, (Entity("container", "cart"),))
+
+    def render(self, query: Query, scope: Scope) -> str:
+        return "inspect cart"
+
+    def link(self, query: Query, scope: Scope) -> str | None:
+        return None
+
+    def run(self, query: Query, scope: Scope) -> Result:
+        raise SourceError(self.name, "is away")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    results = (RecordedResult(STATE, (("container", "cart"),), Result("cart is paused", 1.0, "not running")),)
+    write_records(tmp_path / "incidents" / "a1.jsonl.xz", [replace(record("a1"), results=results)])
+    shop = SystemSettings(backends={"containers": Backend(url="unix:///nowhere.sock")})
+    return Settings(incidents=tmp_path / "incidents", systems={"shop": shop}, model=tmp_path / "none")
+
+
+@pytest.fixture
+def bench(settings: Settings) -> Workbench:
+    return Workbench(settings, recommender=FirstFirst())  # type: ignore[arg-type]
+
+
+def test_a_recorded_incident_is_ranked_rendered_and_run_from_its_recording(bench: Workbench) -> None:
+    answer = bench.recommend("my basket hangs", incident="a1", run=True)
+    first = answer.queries[0]
+    assert first.text and "cart" in first.text
+    assert first.result is not None and first.result.summary == "cart is paused"
+    assert bench.run(answer, first.query.id) == first.result
+
+
+@pytest.mark.parametrize("report", ["", "   \n", "x" * 30_000, "a\x00b"])
+def test_an_unusable_report_is_refused_in_words(bench: Workbench, report: str) -> None:
+    with pytest.raises(InvalidInputError, match="report"):
+        bench.recommend(report, incident="a1")
+
+
+@pytest.mark.parametrize("k", [0, -1, 51])
+def test_k_has_bounds(bench: Workbench, k: int) -> None:
+    with pytest.raises(InvalidInputError, match="1 to 50"):
+        bench.recommend("slow", incident="a1", k=k)
+
+
+def test_an_unknown_incident_or_system_is_answered_with_those_there_are(bench: Workbench) -> None:
+    with pytest.raises(NotFoundError, match="a1"):
+        bench.recommend("slow", incident="zz")
+    with pytest.raises(NotFoundError, match="shop"):
+        bench.recommend("slow", system="zz")
+    with pytest.raises(InvalidInputError, match="either"):
+        bench.recommend("slow")
+
+
+def test_a_source_that_is_down_is_named_and_nothing_is_made_up(bench: Workbench) -> None:
+    answer = bench.recommend("slow", system="shop")
+    assert answer.degraded == ("containers",)
+    assert answer.queries == ()
+
+
+def test_a_source_that_fails_when_a_query_is_run_is_named_too(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(name: str, settings: SystemSettings, catalog: object, timeout_s: float) -> System:
+        tools: Mapping[str, Silent] = {"containers": Silent()}
+        return System(name, settings, bundled_catalog(), tools)
+
+    monkeypatch.setattr("revelio.workbench.open_system", opened)
+    answer = bench.recommend("slow", system="shop", run=True)
+    assert answer.degraded == ("containers",)
+    assert answer.queries[0].result is not None and "is away" in answer.queries[0].result.reason
+
+
+def test_a_missing_model_is_said_at_the_first_question_and_at_every_other(settings: Settings) -> None:
+    bench = Workbench(settings)
+    for _ in range(2):
+        with pytest.raises(ArtifactError, match="revelio train"):
+            bench.recommend("slow", incident="a1")
