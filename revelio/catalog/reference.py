@@ -9,8 +9,8 @@ from revelio.types import QueryTemplate, Reading
 
 _HEAD = """# Catalog
 
-Every question that the bundled catalog can ask, by tool. `python -m revelio.catalog.reference` writes this page; change the YAML files in
-`revelio/catalog` instead. How to add to them: [add a tool](../how-to/add-a-tool.md).
+Every question that the bundled catalog can ask, by tool. `python -m revelio.catalog.reference` writes this page; change the
+YAML files in `revelio/catalog` instead. How to add to them: [add a tool](../how-to/add-a-tool.md).
 """
 
 

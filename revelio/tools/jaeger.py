@@ -17,7 +17,7 @@ from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher, TooLargeError
 from revelio.tools.holes import tree
 from revelio.tools.recent import Recent
-from revelio.tools.trace_views import Question, Sample
+from revelio.tools.trace_views import Fetched, Question, Sample, divide
 from revelio.tools.traces import TraceSpan, figures, parse_traces
 from revelio.types import Entity, Evidence, Query, Result, SpanStat, Window
 
@@ -47,7 +47,7 @@ class Jaeger:
         self.backend = backend
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend.url, limits)
-        self._recent: Recent[Sample] = Recent(REMEMBERED, REMEMBERED_S)
+        self._recent: Recent[Fetched] = Recent(REMEMBERED, REMEMBERED_S)
 
     def ping(self) -> str:
         """How many services it knows."""
@@ -88,7 +88,7 @@ class Jaeger:
         """Ask for the traces of window and baseline and read what the question's view says."""
         question = self._question(query, scope)
         if question.service:
-            before, now = self._pair(question, question.service, scope, RUN_TRACES)
+            before, now = divide(*self._pair(question, question.service, scope, RUN_TRACES), scope)
         else:
             before, now = self._everything(scope)
         return trace_views.VIEWS[question.view](question, before, now, scope)
@@ -130,17 +130,17 @@ class Jaeger:
             raise SourceError(self.name, f"{self.backend.url} does not answer like Jaeger; is its url right?")
         return sorted(str(n) for n in names or [] if not _OWN.fullmatch(str(n)))
 
-    def _pair(self, question: Question, service: str, scope: Scope, most: int) -> tuple[Sample, Sample]:
+    def _pair(self, question: Question, service: str, scope: Scope, most: int) -> tuple[Fetched, Fetched]:
         with ThreadPoolExecutor(max_workers=2) as pool:
-            before, now = pool.map(lambda w: self._sample(question, service, w, most), (scope.baseline, scope.window))
-        return before, now
+            older, newer = pool.map(lambda w: self._fetched(question, service, w, most), (scope.baseline, scope.window))
+        return older, newer
 
-    def _sample(self, question: Question, service: str, window: Window, most: int) -> Sample:
+    def _fetched(self, question: Question, service: str, window: Window, most: int) -> Fetched:
         if question.operation and question.view == "slow":
-            whole = self._sample(Question("slow", service), service, window, most)
-            if whole.scale == 1.0 or len(whole.about(question)) >= ENOUGH_SPANS:
+            whole = self._fetched(Question("slow", service), service, window, most)
+            if whole.scale == 1.0 or sum(question.holds(s) for t in whole.traces for s in t.spans) >= ENOUGH_SPANS:
                 return whole
-        key = json.dumps([self._params(question, service, window, most)], ensure_ascii=False)
+        key = json.dumps(self._params(question, service, window, most), ensure_ascii=False)
         known = self._recent.get(key)
         if known is None:
             known = self._fresh(question, service, window, most)
@@ -148,7 +148,7 @@ class Jaeger:
                 self._recent.put(key, known)
         return known
 
-    def _fresh(self, question: Question, service: str, window: Window, most: int) -> Sample:
+    def _fresh(self, question: Question, service: str, window: Window, most: int) -> Fetched:
         while True:
             try:
                 answer = self._fetch.get("/api/traces", self._params(question, service, window, most))
@@ -165,19 +165,23 @@ class Jaeger:
         if len(traces) >= most:  # the newest ones only: count what they cover, and what the whole window would then hold
             covered = window.end - min(t.start for t in traces)
             scale = max(1.0, window.seconds / max(covered, 1e-3))
-        return Sample(tuple(traces), scale)
+        return Fetched(tuple(traces), scale)
 
     def _everything(self, scope: Scope) -> tuple[Sample, Sample]:
         """Traces of the whole system: of one service after another, leaving out those that earlier traces went through."""
-        before, now = Sample(), Sample()
+        before, now = Fetched(), Fetched()
         seen: set[str] = set()
         for service in self._services():
             if service in seen:
                 continue
             older, newer = self._pair(Question("all", service), service, scope, SNAPSHOT_TRACES)
             before, now = before.joined(older), now.joined(newer)
-            seen = {s.service for s in before.spans} & {s.service for s in now.spans}
-        return before, now
+            seen = _services_in(before) & _services_in(now)
+        return divide(before, now, scope)
+
+
+def _services_in(fetched: Fetched) -> set[str]:
+    return {span.service for trace in fetched.traces for span in trace.spans}
 
 
 def _text(value: str) -> str:
@@ -195,7 +199,7 @@ def _stats(before: Sample, now: Sample) -> tuple[SpanStat, ...]:
                 service=(older.get(entity) or members)[0].service,
                 now=figures(members, now.scale),
                 before=figures(older.get(entity, []), before.scale),
-                first_error_at=min((s.start for s in members if s.error), default=None),
+                first_error_at=min((s.end for s in members if s.error), default=None),
             )
         )
     return tuple(stats)

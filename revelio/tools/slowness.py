@@ -11,12 +11,12 @@ from revelio.anomaly import deviation
 from revelio.types import Window
 
 STRETCH_S = 5.0
-TYPICAL_NOISE_MS, TAIL_NOISE_MS = 25.0, 60.0
+TYPICAL_NOISE_MS, TAIL_NOISE_MS = 80.0, 150.0
 TAIL = 90
 FEWEST_BEFORE, FEWEST_NOW = 5, 3
 
 Timing = tuple[float, float]
-"""When a span began (Unix seconds) and how long it took (milliseconds)."""
+"""When a span ended (Unix seconds) and how long it took (milliseconds)."""
 
 
 def slowdown(before: Sequence[Timing], now: Sequence[Timing], baseline: Window, window: Window) -> float:
@@ -33,8 +33,8 @@ def slowdown(before: Sequence[Timing], now: Sequence[Timing], baseline: Window, 
 
 def _medians(timings: Sequence[Timing], window: Window) -> list[float]:
     stretches: dict[int, list[float]] = defaultdict(list)
-    for start, ms in timings:
-        stretches[int((start - window.start) // STRETCH_S)].append(ms)
+    for end, ms in timings:
+        stretches[int((end - window.start) // STRETCH_S)].append(ms)
     return [float(np.median(stretch)) for _, stretch in sorted(stretches.items())]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from revelio.tools.base import Scope
 from revelio.tools.figures import counted, milliseconds
 from revelio.tools.slowness import slowdown
 from revelio.tools.traces import STATUS_TAGS, Trace, TraceSpan
-from revelio.types import Cell, Result
+from revelio.types import Cell, Result, Window
 
 MAX_ROWS = 30
 
@@ -41,23 +40,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Sample:
-    """Traces of one window, each once; counts have to be multiplied by ``scale`` to speak of the whole window."""
+    """Spans that ended in one window, and all traces at hand. Counts times ``scale`` speak of the whole window."""
 
     traces: tuple[Trace, ...] = ()
+    spans: tuple[TraceSpan, ...] = ()
     scale: float = 1.0
-
-    @cached_property
-    def spans(self) -> tuple[TraceSpan, ...]:
-        """All their spans."""
-        return tuple(s for t in self.traces for s in t.spans)
-
-    def joined(self, other: Sample) -> Sample:
-        """Both together; a trace that came twice is kept with the most spans."""
-        by_id = {t.id: t for t in self.traces}
-        for trace in other.traces:
-            if trace.id not in by_id or len(by_id[trace.id].spans) < len(trace.spans):
-                by_id[trace.id] = trace
-        return Sample(tuple(by_id.values()), max(self.scale, other.scale))
 
     def about(self, question: Question) -> list[TraceSpan]:
         """The spans that the question is about."""
@@ -66,6 +53,34 @@ class Sample:
     def trace_of(self, span: TraceSpan) -> Trace:
         """The trace that a span belongs to."""
         return next(t for t in self.traces if t.id == span.trace)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Traces that began in one window, as the backend gave them; ``scale`` is above 1 where it gave the newest only."""
+
+    traces: tuple[Trace, ...] = ()
+    scale: float = 1.0
+
+    def joined(self, other: Fetched) -> Fetched:
+        """Both together; a trace that came twice is kept with the most spans."""
+        by_id = {t.id: t for t in self.traces}
+        for trace in other.traces:
+            if trace.id not in by_id or len(by_id[trace.id].spans) < len(trace.spans):
+                by_id[trace.id] = trace
+        return Fetched(tuple(by_id.values()), max(self.scale, other.scale))
+
+
+def divide(older: Fetched, newer: Fetched, scope: Scope) -> tuple[Sample, Sample]:
+    """Baseline and window, every span in the one in which it ended: what was held up in the window began before it.
+
+    Spans that ended later were not known at the window's end and are left out.
+    """
+    traces = older.joined(newer).traces
+    spans = [s for t in traces for s in t.spans]
+    before = tuple(s for s in spans if scope.baseline.start <= s.end < scope.window.start)
+    now = tuple(s for s in spans if scope.window.start <= s.end <= scope.window.end)
+    return Sample(traces, before, older.scale), Sample(traces, now, newer.scale)
 
 
 def slow(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
@@ -113,9 +128,9 @@ def errors(question: Question, before: Sample, now: Sample, scope: Scope) -> Res
 
 def long(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
     """Traces over the duration that was asked for."""
-    count, past = len(now.traces) * now.scale, len(before.traces) * before.scale
+    longest = sorted(_ended(now, scope.window), key=lambda t: -t.duration_ms)
+    count, past = len(longest) * now.scale, len(_ended(before, scope.baseline)) * before.scale
     distance = count_deviation(past, scope.baseline.seconds, count, scope.window.seconds)
-    longest = sorted(now.traces, key=lambda t: -t.duration_ms)
     return Result(
         summary=f"{counted(count, 'trace')} over {question.min_duration} in {scope.window.seconds:.0f} s, "
         f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
@@ -162,6 +177,10 @@ View = Callable[[Question, Sample, Sample, Scope], Result]
 VIEWS: dict[str, View] = {"slow": slow, "errors": errors, "long": long, "own_time": own_time}
 
 
+def _ended(sample: Sample, window: Window) -> list[Trace]:
+    return [t for t in sample.traces if window.start <= t.start + t.duration_ms / 1000.0 < window.end]
+
+
 def _by_operation(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
     groups: dict[str, list[TraceSpan]] = defaultdict(list)
     for span in spans:
@@ -183,12 +202,12 @@ def _own(question: Question, sample: Sample) -> dict[str, list[TraceSpan]]:
 
 
 def _slowdown(older: list[TraceSpan], newer: list[TraceSpan], scope: Scope) -> float:
-    before, now = ([(s.start, s.duration_ms) for s in spans] for spans in (older, newer))
+    before, now = ([(s.end, s.duration_ms) for s in spans] for spans in (older, newer))
     return slowdown(before, now, scope.baseline, scope.window)
 
 
 def _self(spans: list[TraceSpan]) -> list[tuple[float, float]]:
-    return [(s.start, s.self_ms) for s in spans]
+    return [(s.end, s.self_ms) for s in spans]
 
 
 def _quantiles(spans: list[TraceSpan]) -> tuple[Cell, Cell]:

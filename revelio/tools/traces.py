@@ -40,6 +40,11 @@ class TraceSpan:
         return str(self.tags.get("error", "")).lower() == "true" or self.tags.get("otel.status_code") == "ERROR"
 
     @property
+    def end(self) -> float:
+        """When it ended, in Unix seconds."""
+        return self.start + self.duration_ms / 1000.0
+
+    @property
     def calls(self) -> bool:
         """Whether it stands for a call to somebody else."""
         return self.tags.get("span.kind") in _CALLS
@@ -67,7 +72,7 @@ class Trace:
     @property
     def duration_ms(self) -> float:
         """From the start of the first span to the end of the last one."""
-        return max((s.start - self.start) * 1000.0 + s.duration_ms for s in self.spans)
+        return max(s.end - self.start for s in self.spans) * 1000.0
 
     def waterfall(self, most: int = 300) -> tuple[Span, ...]:
         """Its spans for drawing."""

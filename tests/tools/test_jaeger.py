@@ -182,6 +182,17 @@ def test_a_settled_window_is_asked_for_once(httpserver: HTTPServer) -> None:
     assert len([r for r, _ in httpserver.log if r.path == "/api/traces"]) == 2
 
 
+def test_a_span_counts_where_it_ended(httpserver: HTTPServer) -> None:
+    """What the incident held up began before it, and must not make the baseline look slow."""
+    held_up = [shop_trace(SCOPE.baseline.end - 5.0 + i / 2, cart_ms=20_000) for i in range(8)]
+    still_running = [shop_trace(SCOPE.window.end - 1.0, cart_ms=20_000, failed=True)]
+    tool = jaeger(httpserver, [*healthy(*BEFORE), *held_up], [*held_up, *still_running])
+    stat = next(s for s in tool.snapshot(SCOPE).spans if s.entity.name == "cart: GET /carts/{session}")
+    assert (stat.before.count, stat.now.count, stat.now.errors) == (80, 8, 0)
+    assert stat.before.p95_ms < 100 < stat.now.median_ms
+    assert tool.run(bound("jaeger.slow_spans", service="cart"), SCOPE).signal >= 0.5
+
+
 def test_no_span_in_the_window_is_said_and_is_no_signal(httpserver: HTTPServer) -> None:
     result = jaeger(httpserver, healthy(*BEFORE), []).run(bound("jaeger.slow_spans", service="cart"), SCOPE)
     assert result.signal == 0.0
