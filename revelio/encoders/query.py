@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,8 +113,7 @@ class QueryEncoder:
             if readings:
                 worst[i], mean[i] = max(readings), sum(readings) / len(readings)
         flat[:, _COLUMN["mean"]] = squash(mean)
-        for members in _groups(row):
-            _against_peers(flat, members, worst[members])
+        _against_peers(flat, row, worst)
         return flat
 
     def _places(self, view: Glance, places: tuple[tuple[str, ...], ...], words: str, report: Floats) -> Floats:
@@ -133,6 +133,7 @@ class QueryEncoder:
         return found
 
 
+@lru_cache(maxsize=10_000)
 def template_words(template: QueryTemplate) -> str:
     """A template as a sentence for the text encoder, its holes named by their blanks."""
     return re.sub(r"\$\{(\w+)\}", r"the \1", f"{template.title}. {template.shows}".strip())
@@ -147,13 +148,10 @@ def _columns(row: Ints) -> Ints:
     return column
 
 
-def _groups(row: Ints) -> list[Ints]:
-    order = np.argsort(row, kind="stable")
-    return [np.asarray(g) for g in np.split(order, np.flatnonzero(np.diff(row[order])) + 1) if len(g)]
-
-
 def _bound(query: Query) -> tuple[str, ...]:
     """Names to look up, most specific first: the edge, then the callee (or only entity), then the caller."""
+    if len(query.bindings) < 2:
+        return tuple(name for _, name in query.bindings)
     bindings = dict(query.bindings)
     if "service" in bindings and "peer" in bindings:
         return (f"{bindings['service']}->{bindings['peer']}", bindings["peer"], bindings["service"])
@@ -192,26 +190,42 @@ def _place(line: Floats, view: Glance, lines: dict[str, Floats], at: tuple[str, 
             line[start + offset + 1] = max(x[errors] for x in near)
 
 
-def _against_peers(flat: Floats, members: Ints, worst: NDArray[np.float64]) -> None:
+def _against_peers(flat: Floats, row: Ints, worst: NDArray[np.float64]) -> None:
     """Own readings squashed and ranked among the candidates of the same template."""
-    similarity = flat[members, _COLUMN["name_similarity"]]
-    if len(members) > 1:
-        order = np.searchsorted(np.sort(similarity), similarity, side="left") / (len(members) - 1)
-        flat[members, _COLUMN["name_similarity_rank"]] = order
-    seen = np.isfinite(worst)
-    if not seen.any():
+    flat[:, _COLUMN["name_similarity_rank"]] = _share_below(row, flat[:, _COLUMN["name_similarity"]])
+    seen = np.flatnonzero(np.isfinite(worst))
+    if not len(seen):
         return
-    at, values = members[seen], squash(worst[seen].astype(np.float32))
-    top = float(values.max())
-    flat[at, _COLUMN["present"]] = 1.0
-    flat[at, _COLUMN["worst"]] = values
-    if len(values) > 1:
-        flat[at, _COLUMN["rank"]] = np.searchsorted(np.sort(values), values, side="left") / (len(values) - 1)
-        runner_up = float(np.partition(values, -2)[-2])
-        flat[at, _COLUMN["gap"]] = np.where(values == top, values - runner_up, values - top)
-    flat[at, _COLUMN["best"]] = (values == top) & (worst[seen] > 1.0)
+    group, values = row[seen], squash(worst[seen].astype(np.float32))
+    order = np.lexsort((values, group))
+    last = np.flatnonzero(np.append(np.diff(group[order]) > 0, True))
+    first = np.append(0, last[:-1] + 1)
+    top, runner_up = np.zeros(int(group.max()) + 1, dtype=np.float32), np.zeros(int(group.max()) + 1, dtype=np.float32)
+    top[group[order[last]]] = values[order[last]]
+    runner_up[group[order[last]]] = values[order[np.maximum(last - 1, first)]]
+    count = np.bincount(group)[group]
     out = worst[seen] >= PRESENT_DISTANCE
-    flat[at, _COLUMN["peers_out"]] = (out.sum() - out) / max(1, len(out) - 1)
+    flat[seen, _COLUMN["present"]] = 1.0
+    flat[seen, _COLUMN["worst"]] = values
+    flat[seen, _COLUMN["rank"]] = _share_below(group, values)
+    flat[seen, _COLUMN["gap"]] = values - np.where(values == top[group], runner_up[group], top[group])
+    flat[seen, _COLUMN["best"]] = (values == top[group]) & (worst[seen] > 1.0)
+    flat[seen, _COLUMN["peers_out"]] = (np.bincount(group, weights=out)[group] - out) / np.maximum(1, count - 1)
+
+
+def _share_below(group: Ints, values: Floats) -> Floats:
+    """For each value, the share of the others of its group that lie strictly below; 0 where it is alone."""
+    order = np.lexsort((values, group))
+    sorted_group, sorted_values = group[order], values[order]
+    new_group = np.append(True, np.diff(sorted_group) > 0)
+    new_value = new_group | np.append(True, np.diff(sorted_values) > 0)
+    position = np.arange(len(order))
+    group_start = np.maximum.accumulate(np.where(new_group, position, 0))
+    value_start = np.maximum.accumulate(np.where(new_value, position, 0))
+    others = np.bincount(group)[sorted_group] - 1
+    share = np.zeros(len(order), dtype=np.float32)
+    share[order] = (value_start - group_start) / np.maximum(1, others)
+    return share
 
 
 def _tokens(text: str) -> set[str]:
@@ -221,5 +235,11 @@ def _tokens(text: str) -> set[str]:
 
 def _mentioned(name: str, told: set[str]) -> float:
     """Share of the name's own words that the report says, plural or not."""
-    parts = [p for p in re.findall(r"[a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()) if len(p) > 2]
+    parts = _parts(name)
     return sum(p in told or p.rstrip("s") in told for p in parts) / len(parts) if parts else 0.0
+
+
+@lru_cache(maxsize=10_000)
+def _parts(name: str) -> tuple[str, ...]:
+    """The words of a name, camel case taken apart, too short ones left out."""
+    return tuple(p for p in re.findall(r"[a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()) if len(p) > 2)
