@@ -90,6 +90,11 @@ class ElasticsearchLogs:
         view, wanted = self._question(query, scope)
         return self._views()[view](wanted, scope)
 
+    def close(self) -> None:
+        """Close the connections."""
+        if "_client" in self.__dict__:
+            self._client.close()
+
     def _views(self) -> Mapping[str, Callable[[Tree, Scope], Result]]:
         return {
             "lines": self._run_lines,

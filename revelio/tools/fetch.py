@@ -41,12 +41,10 @@ class Fetcher:
         """The JSON that ``path`` answers to a form: for questions longer than an address may be."""
         return self._parsed(*self._exchange("POST", path, form=form))
 
-    def text(self, path: str) -> str:
-        """What ``GET path`` answers, as text."""
-        status, body = self._exchange("GET", path)
-        if status >= 400:
-            raise SourceError(self.source, f"{self.url}{path} answered HTTP {status}; is this address really {self.source}?")
-        return body.decode("utf-8", errors="replace")
+    def close(self) -> None:
+        """Close its connections."""
+        if "_client" in self.__dict__:
+            self._client.close()
 
     def _exchange(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, form: Mapping[str, str] | None = None

@@ -93,6 +93,10 @@ class Jaeger:
             before, now = self._everything(scope)
         return trace_views.VIEWS[question.view](question, before, now, scope)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._fetch.close()
+
     def _question(self, query: Query, scope: Scope) -> Question:
         body = tree(query, scope)
         unknown = sorted(body.keys() - {"view", "service", "operation", "peer", "min_duration", "tags"})

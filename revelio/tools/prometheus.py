@@ -119,6 +119,10 @@ class Prometheus:
             truncated=len(series) > len(kept),
         )
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._fetch.close()
+
     def _glance(self, metric: Metric, scope: Scope) -> list[Series]:
         text = promql.render(Query(QueryTemplate(metric.name, self.name, metric.name, "", metric.query)), scope)
         return [
