@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from revelio.incidents.exchange import dump_record, read_records
+from revelio.incidents.exchange import read_records
 from tests.fault_injection.traces import telling_words
 
 RECORDED = [p for p in sorted(Path("data").glob("*/incidents")) if p.is_dir()]
@@ -30,5 +29,4 @@ def test_telling_words_are_found_and_harmless_ones_are_not(text: str, found: set
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda p: p.parent.name)
 def test_no_recorded_evidence_gives_its_fault_away(folder: Path) -> None:
     for record in read_records(folder):
-        seen = replace(record, fault=None, labels=(), split="", reports=())
-        assert telling_words(dump_record(seen).decode()) == set(), record.id
+        assert telling_words(repr((record.id, record.evidence, record.results, record.notes))) == set(), record.id
