@@ -47,6 +47,7 @@ class Jaeger:
         self.backend = backend
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend.url, limits)
+        self._entries: frozenset[str] = frozenset()
         self._recent: Recent[Fetched] = Recent(REMEMBERED, REMEMBERED_S)
 
     def ping(self) -> str:
@@ -172,20 +173,32 @@ class Jaeger:
         return Fetched(tuple(traces), scale)
 
     def _everything(self, scope: Scope) -> tuple[Sample, Sample]:
-        """Traces of the whole system: of one service after another, leaving out those that earlier traces went through."""
+        """Traces of the whole system: of the services where requests come in, and of those that no such trace went through."""
         before, now = Fetched(), Fetched()
-        seen: set[str] = set()
-        for service in self._services():
-            if service in seen:
-                continue
+        asked: set[str] = set()
+        services = self._services()
+        while (service := self._next(services, asked, before, now)) is not None:
             older, newer = self._pair(Question("all", service), service, scope, SNAPSHOT_TRACES)
             before, now = before.joined(older), now.joined(newer)
-            seen = _services_in(before) & _services_in(now)
+            asked.add(service)
+        self._entries = _entries(before) | _entries(now)
         return divide(before, now, scope)
+
+    def _next(self, services: list[str], asked: set[str], before: Fetched, now: Fetched) -> str | None:
+        """Whose traces to ask for: entries of the last time and of these traces, then whoever was not seen now or before."""
+        entries = _entries(before) | _entries(now) | self._entries
+        seen = _services_in(before) & _services_in(now)
+        waiting = [s for s in services if s not in asked]
+        return next((s for s in waiting if s in entries), None) or next((s for s in waiting if s not in seen), None)
 
 
 def _services_in(fetched: Fetched) -> set[str]:
     return {span.service for trace in fetched.traces for span in trace.spans}
+
+
+def _entries(fetched: Fetched) -> frozenset[str]:
+    """Services in which traces begin."""
+    return frozenset(span.service for trace in fetched.traces for span in trace.spans if span.parent is None)
 
 
 def _text(value: str) -> str:

@@ -159,6 +159,18 @@ def test_a_snapshot_asks_a_few_times_only_and_never_about_jaeger_itself(httpserv
     assert len(asked) <= 4
 
 
+def test_a_snapshot_sees_what_comes_in_without_passing_the_service_asked_first(httpserver: HTTPServer) -> None:
+    def alone(at: float) -> dict[str, object]:
+        return trace(FakeSpan("gateway", "GET /search", 0, 5), at)
+
+    before, now = ([*healthy(*when), *spread(alone, *when)] for when in (BEFORE, WINDOW))
+    tool = jaeger(httpserver, before, now)
+    for _ in range(2):
+        assert Entity("operation", "gateway: GET /search") in tool.snapshot(SCOPE).entities
+    asked = [r.args["service"] for r, _ in httpserver.log if r.path == "/api/traces"]
+    assert asked == ["cart", "cart", "gateway", "gateway"]
+
+
 def test_counts_of_a_cut_off_sample_are_scaled_to_the_window(httpserver: HTTPServer) -> None:
     evidence = jaeger(httpserver, healthy(*BEFORE[:2], 900), healthy(*WINDOW[:2], 450)).snapshot(SCOPE)
     stat = next(s for s in evidence.spans if s.entity.name == "gateway: GET /cart")
