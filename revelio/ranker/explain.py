@@ -52,8 +52,8 @@ def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     facts = []
     worst = encoded.table("worst")[row][encoded.mask[row]]
     if encoded.table("present")[row].any():
-        distance = _spreads(float(worst.max()))
-        facts.append(f"at its clearest place it reads {distance} from the baseline" if distance else "all it reads is as before")
+        reading = _reading(encoded, row, float(worst.max()))
+        facts.append(f"at its clearest place {reading}" if reading else "all that it would show is as before")
     similarity = encoded.table("template_similarity")[:, 0]
     place = int((similarity > similarity[row]).sum()) + 1
     if place <= 3:
@@ -72,7 +72,7 @@ def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     if read["present"] and abs(read["worst"]) >= _SAYS_NOTHING:
         peers = int(encoded.mask[row].sum())
         top = f", the furthest of {peers}" if read["best"] and peers > 1 else ""
-        weighed.append((abs(read["worst"]) + read["best"], f"it reads {_spreads(read['worst'])} from its baseline{top}"))
+        weighed.append((abs(read["worst"]) + read["best"], f"{_reading(encoded, row, read['worst'])}{top}"))
     if read["mentioned"] > 0:
         weighed.append((1.5 * read["mentioned"], f"the report speaks of {place}"))
     elif read["name_similarity_rank"] >= 1.0:
@@ -92,11 +92,15 @@ def _in_template_order(encoded: EncodedIncident, index: int) -> list[tuple[str, 
     return [(b.name, bound[b.name]) for b in query.template.blanks if b.name in bound]
 
 
-def _spreads(squashed: float) -> str:
-    distance = float(np.expm1(3.0 * abs(squashed)))
+def _reading(encoded: EncodedIncident, row: int, squashed: float) -> str:
+    """What a query of that template would show, in words; "" when that is nothing out of the ordinary."""
     if abs(squashed) < _SAYS_NOTHING:
         return ""
-    return f"{distance:.0f} spreads" if distance < 100 else "far more than 100 spreads"
+    if all(r.source == "changes" for r in encoded.templates[row].reads):
+        return "it shows a change during the incident"
+    distance = float(np.expm1(3.0 * abs(squashed)))
+    times = f"{distance:.0f}" if distance < 100 else "over 100"
+    return f"its figure is {times} times its usual variation away from normal"
 
 
 def _ordinal(n: int) -> str:
