@@ -70,17 +70,16 @@ class Jaeger:
     def render(self, query: Query, scope: Scope) -> str:
         """The request to Jaeger's query API, and in words what is read from the traces where a request cannot say it."""
         question = self._question(query, scope)
+        if question.service is None:
+            each = urlencode(self._params(question, "NAME", scope.window, SNAPSHOT_TRACES))
+            return f"GET /api/services\n# then, for each service NAME in which requests come in:\nGET /api/traces?{each}"
         text = f"GET /api/traces?{urlencode(self._params(question, question.service, scope.window, RUN_TRACES))}"
-        if question.peer is not None:
-            text += f"\n# only its calls to {json.dumps(question.peer)}"
-        if not question.service:
-            text += "\n# and the same for every other service whose traces this does not show"
-        return text
+        return text if question.peer is None else f"{text}\n# only its calls to {json.dumps(question.peer)}"
 
     def link(self, query: Query, scope: Scope) -> str | None:
         """Jaeger's own search page."""
         question = self._question(query, scope)
-        if not self.backend.link or not question.service:
+        if not self.backend.link or question.service is None:
             return None
         params = self._params(question, question.service, scope.window, 20)
         return f"{self.backend.link.rstrip('/')}/search?{urlencode(params)}"
@@ -88,7 +87,7 @@ class Jaeger:
     def run(self, query: Query, scope: Scope) -> Result:
         """Ask for the traces of window and baseline and read what the question's view says."""
         question = self._question(query, scope)
-        if question.service:
+        if question.service is not None:
             before, now = divide(*self._pair(question, question.service, scope, RUN_TRACES), scope)
         else:
             before, now = self._everything(scope)
@@ -109,7 +108,8 @@ class Jaeger:
         least = str(body.get("min_duration", ""))
         if least and not _DURATION.fullmatch(least):
             raise SourceError(self.name, f"min_duration is {least!r}; write it like 500ms or 2s")
-        service, operation = str(body.get("service", "")), None
+        service = str(body["service"]) if "service" in body else None
+        operation = None
         if "operation" in body:
             service, _, operation = str(body["operation"]).partition(": ")
         peer = body.get("peer")

@@ -20,10 +20,10 @@ MAX_ROWS = 30
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One look at traces: which are asked for, and what is read from them."""
+    """One look at traces: which are asked for (of every service where none is named), and what is read from them."""
 
     view: str
-    service: str = ""
+    service: str | None = None
     operation: str | None = None
     peer: str | None = None
     min_duration: str = ""
@@ -32,7 +32,7 @@ class Question:
     def holds(self, span: TraceSpan) -> bool:
         """Whether the question is about this span."""
         return (
-            (not self.service or span.service == self.service)
+            (self.service is None or span.service == self.service)
             and (self.operation is None or span.operation == self.operation)
             and (self.peer is None or span.peer == self.peer)
         )
@@ -166,7 +166,7 @@ def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> R
         f"{milliseconds(_mean(older.get(worst, [])))} before",
         signal=signal(judged[worst]),
         reason=_spreads(judged[worst], "slower than"),
-        columns=("operation" if question.service else "service", "spans", "own ms", "own ms before", "share of the time"),
+        columns=("service" if question.service is None else "operation", "spans", "own ms", "own ms before", "share of the time"),
         rows=tuple(rows[:MAX_ROWS]),
         spans=now.trace_of(most).waterfall(),
         truncated=len(rows) > MAX_ROWS,
@@ -189,7 +189,7 @@ def _by_operation(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
 
 
 def _own(question: Question, sample: Sample) -> dict[str, list[TraceSpan]]:
-    if question.service:
+    if question.service is not None:
         return _by_operation(s for s in sample.about(question) if not s.calls)
     traced = {s.service for s in sample.spans}
     groups: dict[str, list[TraceSpan]] = defaultdict(list)
