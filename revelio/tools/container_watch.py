@@ -7,7 +7,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import requests
@@ -18,14 +17,11 @@ from revelio.tools.container_engine import Engine
 from revelio.tools.container_state import Container, Event, parse_event
 
 MEMORY = 2_000
-IDLE_S = 900.0
-"""A watch that nobody asks for this long ends; the next question starts it again."""
-
 _RETRY_S = 2.0
 
 
 class ContainerWatch:
-    """Follows the engine's events of one project in a thread of its own, from the first question on."""
+    """Follows the engine's events of one project in a thread of its own, from the first question until it is closed."""
 
     def __init__(self, engine: Engine, project: str, look: Callable[[str], Container | None]) -> None:
         """``look`` inspects one container by id: a limit's new value is in no event."""
@@ -38,7 +34,6 @@ class ContainerWatch:
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
         self._stream: Any = None
-        self._asked_at = 0.0
 
     def events(self, named: Mapping[str, str], start: float, end: float) -> tuple[Event, ...]:
         """Events of the named containers in that time: those remembered here, and those the engine remembers."""
@@ -74,14 +69,13 @@ class ContainerWatch:
     def close(self) -> None:
         """End the thread."""
         self._closing.set()
-        with contextlib.suppress(Exception):
-            if self._stream is not None:
+        if self._stream is not None:
+            with contextlib.suppress(OSError, AttributeError, ValueError):  # it may be ending by itself right now
                 self._stream.close()
         if self._thread is not None:
             self._thread.join(timeout=2.0)
 
     def _keep_watching(self) -> None:
-        self._asked_at = time.monotonic()
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
                 self._closing.clear()
@@ -90,7 +84,7 @@ class ContainerWatch:
 
     def _watch(self) -> None:
         since = time.time() - 600.0
-        while not self._closing.is_set() and time.monotonic() - self._asked_at < IDLE_S:
+        while not self._closing.is_set():
             try:
                 self._stream = self._engine.follow(self._project, since)
                 for told in self._stream:
@@ -107,4 +101,4 @@ class ContainerWatch:
             with contextlib.suppress(SourceError):
                 container = self._look(str(told.get("id", "")))
                 if container is not None:
-                    self.saw(replace(container), time.time())
+                    self.saw(container, time.time())
