@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -89,12 +89,12 @@ class HashingEncoder:
 class CachingEncoder:
     """Remembers the vectors of short texts that come again and again (template texts, component names)."""
 
-    def __init__(self, inner: TextEncoder, size: int = 50_000) -> None:
-        """``size`` bounds the number of remembered texts; the one unused longest goes first."""
+    def __init__(self, inner: TextEncoder, size: int = 50_000, known: Mapping[str, Floats] | None = None) -> None:
+        """``size`` bounds the remembered texts, the one unused longest goes first; ``known`` are there from the start."""
         self.inner = inner
         self.dimension = inner.dimension
         self._size = size
-        self._known: OrderedDict[str, Floats] = OrderedDict()
+        self._known: OrderedDict[str, Floats] = OrderedDict(known or {})
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """As the inner encoder, asking it only for texts not seen lately."""

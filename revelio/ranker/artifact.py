@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from revelio.encoders.evidence import FAMILIES
 from revelio.encoders.query import FEATURES
-from revelio.encoders.report import OnnxEncoder
+from revelio.encoders.report import Floats, OnnxEncoder, TextEncoder
 from revelio.errors import ArtifactError
 from revelio.ranker.scoring import Calibration
 from revelio.ranker.session import Ranker
@@ -20,8 +24,9 @@ MANIFEST = "manifest.json"
 REPORT_WEIGHTS = "report.onnx"
 TOKENIZER = "tokenizer.json"
 RANKER_WEIGHTS = "ranker.onnx"
+TEXTS = "texts.safetensors"
 CARD = "model_card.md"
-FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS)
+FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS, TEXTS)
 
 
 class Manifest(BaseModel):
@@ -93,7 +98,23 @@ def load_ranker(folder: Path) -> Ranker:
         calibration=manifest.calibration,
         tool_texts=manifest.tool_texts,
         noise=manifest.noise,
+        known=_load_texts(folder / TEXTS),
     )
+
+
+def save_texts(folder: Path, text: TextEncoder, texts: Iterable[str]) -> None:
+    """Keep the vectors of texts that every answer needs (those of tools and templates), so that the first one need not wait."""
+    unique = sorted(set(texts))
+    save_file({"vectors": text.encode(unique)}, folder / TEXTS, {"texts": json.dumps(unique)})
+
+
+def _load_texts(path: Path) -> dict[str, Floats]:
+    try:
+        with safe_open(path, framework="np") as file:
+            texts = json.loads((file.metadata() or {})["texts"])
+            return dict(zip(texts, file.get_tensor("vectors"), strict=True))
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise ArtifactError(f"{path}: damaged: {error}; restore it or train again") from error
 
 
 def calibration_fields(calibration: Calibration) -> dict[str, float]:

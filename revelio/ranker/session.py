@@ -28,8 +28,9 @@ class Ranker:
         calibration: Calibration,
         tool_texts: Mapping[str, str],
         noise: Mapping[str, float],
+        known: Mapping[str, Floats] | None = None,
     ) -> None:
-        """``weights`` is the ONNX file of the network; the rest is from the manifest."""
+        """``weights`` is the network in ONNX; ``known`` are vectors of texts made before; the rest is from the manifest."""
         import onnxruntime as ort  # noqa: PLC0415  importing it costs 100 ms that `revelio --help` need not pay
 
         options = ort.SessionOptions()
@@ -43,7 +44,7 @@ class Ranker:
         self.name = name
         self.text = text
         self.calibration = calibration
-        self.encoder = QueryEncoder(CachingEncoder(text), tool_texts, noise)
+        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise)
 
     def encode(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
         """The arrays that the network reads."""

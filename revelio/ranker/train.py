@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from revelio.catalog import Catalog
-from revelio.encoders.query import COMPONENT, FEATURES, OWN, TEXT, QueryEncoder
+from revelio.encoders.query import COMPONENT, FEATURES, OWN, TEXT, QueryEncoder, template_words
 from revelio.encoders.report import CachingEncoder, OnnxEncoder
 from revelio.errors import DatasetError, InvalidInputError
 from revelio.incidents.dataset import open_dataset
@@ -101,6 +101,7 @@ def train(arguments: TrainArguments, progress: Report = lambda what, done, total
     calibration = calibrate(unseen)
     network = _fit(known, arguments, device, "final", key, progress)
     export_network(network, text.dimension, len(FEATURES), len(COMPONENT), out / artifact.RANKER_WEIGHTS)
+    artifact.save_texts(out, text, [*tool_texts.values(), *map(template_words, catalog.templates)])
     metrics = _held_out_metrics(unseen, calibration) | {
         "train_incidents": float(len(known)),
         "train_reports": float(sum(len(e.encodings) for e in known)),

@@ -49,3 +49,11 @@ def test_the_cache_stays_within_its_size_even_for_one_large_request() -> None:
 def test_a_missing_file_is_named_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match=r"report\.onnx: missing.*revelio train"):
         OnnxEncoder(tmp_path / "report.onnx", tmp_path / "tokenizer.json")
+
+
+def test_the_cache_takes_what_is_known_from_the_start() -> None:
+    inner = Counting(8)
+    vector = inner.encode(["x"])[0]
+    cache = CachingEncoder(Counting(8), known={"x": vector})
+    np.testing.assert_array_equal(cache.encode(["x"])[0], vector)
+    assert isinstance(cache.inner, Counting) and cache.inner.asked == 0
