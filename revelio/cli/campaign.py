@@ -29,6 +29,7 @@ def group() -> typer.Typer:
     app.command("run")(run)
     app.command("status")(status)
     app.command("check-labels")(check_labels)
+    app.command("freeze")(freeze)
     app.command("rewrite")(rewrite)
     return app
 
@@ -101,6 +102,22 @@ def check_labels(out: Recorded, json: Json = False) -> None:
     rows = [(p.kind, p.template, p.grade, f"{p.incidents}/{p.of}", p.executed, p.proven, p.in_baseline) for p in found]
     heads = ("kind", "template", "grade", "incidents", "executed", "proven", "also in baseline")
     table("", heads, rows, numbers=(2, 3, 4, 5, 6))
+
+
+def freeze(out: Recorded, json: Json = False) -> None:
+    """Freeze the splits: write the manifest with each incident's split and each file's hash. Refused when anything leaks.
+
+    \b
+    Examples:
+      revelio campaign freeze --out data/first_light
+    """
+    from fault_injection.freeze import freeze as write_manifest
+
+    counts = write_manifest(out)
+    if json:
+        emit(counts)
+    else:
+        say(", ".join(f"{count} {split}" for split, count in sorted(counts.items())) + f" frozen in {out}/manifest.json")
 
 
 def rewrite(

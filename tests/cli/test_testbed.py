@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from revelio.incidents.dataset import open_dataset
+from revelio.incidents.exchange import write_records
 from testbed.errors import StackError
 from testbed.stack import ContainerState, Endpoint, Status, UserProcess
 from tests.cli.made import CommandLine
+from tests.incidents.made import record
 
 
 def _status(answers: bool = True) -> Status:
@@ -80,3 +83,17 @@ def test_mistakes_are_answered_in_words(revelio: CommandLine, words: tuple[str, 
 def test_an_empty_campaign_is_counted(revelio: CommandLine, tmp_path: Path) -> None:
     assert revelio("campaign", "status", "--out", tmp_path, "--json").json["incidents"] == 0
     assert revelio("campaign", "check-labels", "--out", tmp_path, "--json").json == []
+
+
+def test_freezing_writes_the_manifest_and_counts_the_splits(revelio: CommandLine, tmp_path: Path) -> None:
+    write_records(tmp_path / "c" / "incidents" / "a1.jsonl.xz", [record("a1")])
+    ran = revelio("campaign", "freeze", "--out", str(tmp_path / "c"))
+    assert ran.code == 0, ran.err
+    assert "1 train frozen" in ran.out
+    assert open_dataset(tmp_path / "c").splits == {"a1": "train"}
+
+
+def test_freezing_an_empty_folder_says_so(revelio: CommandLine, tmp_path: Path) -> None:
+    ran = revelio("campaign", "freeze", "--out", str(tmp_path))
+    assert ran.code == 1
+    assert "holds no incidents" in ran.err
