@@ -89,7 +89,7 @@ def test_freezing_writes_the_manifest_and_counts_the_splits(revelio: CommandLine
     write_records(tmp_path / "c" / "incidents" / "a1.jsonl.xz", [record("a1")])
     ran = revelio("campaign", "freeze", "--out", str(tmp_path / "c"))
     assert ran.code == 0, ran.err
-    assert "1 train frozen" in ran.out
+    assert "1 train frozen" in ran.err
     assert open_dataset(tmp_path / "c").splits == {"a1": "train"}
 
 
