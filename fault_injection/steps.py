@@ -6,6 +6,7 @@ import base64
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 
@@ -88,11 +89,10 @@ def _write_files(step: Step, engine: Engine) -> None:
 def _start_background(step: Step, app: App, journal: Journal, fault_id: str) -> None:
     command = [sys.executable, "-m", "fault_injection.background", app.name, str(journal.folder), fault_id, step.service]
     arguments = [f"{name}={value}" for name, value in step.arguments]
-    subprocess.Popen(
-        [*command, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=(journal.folder / "background.log").open("a"),
-        start_new_session=True,
-    )
+    with (journal.folder / "background.log").open("a") as log:
+        process = subprocess.Popen(
+            [*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True
+        )
+    # Whoever started it may live long: a thread waits for its end, so that it does not stay behind as a zombie.
+    threading.Thread(target=process.wait, daemon=True).start()
     time.sleep(0.1)
