@@ -68,6 +68,12 @@ class Workbench:
                 self._open[name] = open_system(name, self.settings.systems[name], self.catalog, self.settings.timeout_s)
             return self._open[name]
 
+    def close(self) -> None:
+        """Give up connections and threads to the backends of live systems; they are opened anew when needed."""
+        with self._lock:
+            while self._open:
+                self._open.popitem()[1].close()
+
     def recommend(
         self,
         report: str,

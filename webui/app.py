@@ -44,6 +44,7 @@ def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI
         # The model loads while the first person still reads the page.
         threading.Thread(target=desk.troubles, name="warm-up", daemon=True).start()
         yield
+        desk.bench.close()
         desk.store.close()
 
     app = FastAPI(

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,8 @@ def test_the_cause_is_among_the_first_three_and_running_it_shows_the_fault(app: 
     settle()
     with in_force(app, fault, DockerEngine(app.project)):
         time.sleep(FELT_S)
-        answer = Workbench(load_settings()).recommend(report, system="shop", k=3, run=True)
+        with closing(Workbench(load_settings())) as bench:
+            answer = bench.recommend(report, system="shop", k=3, run=True)
     assert answer.degraded == ()
     assert any(grade == 3 and signal >= PRESENT for grade, signal in shown(answer, app, fault)), [
         (q.query.title, q.result.summary if q.result else None) for q in answer.queries
@@ -73,19 +75,8 @@ def test_the_cause_is_among_the_first_three_and_running_it_shows_the_fault(app: 
 
 
 def test_the_command_line_snapshots_ranks_and_runs_against_the_live_system() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "revelio.cli",
-        "recommend",
-        "the shop is slow",
-        "--system",
-        "shop",
-        "--run",
-        "-k",
-        "3",
-        "--json",
-    ]
+    program = Path(sys.executable).with_name("revelio")
+    command = [str(program), "recommend", "the shop is slow", "--system", "shop", "--run", "-k", "3", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -96,6 +87,7 @@ def test_the_command_line_snapshots_ranks_and_runs_against_the_live_system() -> 
 def test_a_backend_that_is_down_degrades_the_answer_and_is_named() -> None:
     settings = load_settings()
     settings.systems["shop"].backends["jaeger"].url = "http://127.0.0.1:1"
-    answer = Workbench(settings).recommend("the shop is slow", system="shop", k=3)
+    with closing(Workbench(settings)) as bench:
+        answer = bench.recommend("the shop is slow", system="shop", k=3)
     assert answer.degraded == ("jaeger",)
     assert answer.queries
