@@ -214,9 +214,3 @@ def _append(path: Path, entry: dict[str, str | int]) -> None:
         file.write((b"\n" if torn else b"") + json.dumps(entry, ensure_ascii=False).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
-
-
-if __name__ == "__main__":
-    from fault_injection.command import main
-
-    raise SystemExit(main())
