@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from testbed.errors import StackError
-from testbed.stack.project import COMPOSE_FILE, ROOT, Project
+from testbed.stack.project import ROOT, Project
 
 INSTALL = "install Docker Compose (Debian package docker-compose, or Docker's compose plugin)"
 
@@ -26,8 +26,9 @@ def program() -> list[str]:
 
 def run(project: Project, *arguments: str) -> None:
     """Run one Compose command on the project. Raises StackError with what Compose said when it fails."""
-    command = [*program(), "--file", str(COMPOSE_FILE), "--profile", project.app, "--project-name", project.name, *arguments]
-    env = {"COMPOSE_HTTP_TIMEOUT": "300", **os.environ, "REVELIO_PROJECT": project.name}
+    files = [part for path in project.compose_files for part in ("--file", str(path))]
+    command = [*program(), *files, "--project-name", project.name, *arguments]
+    env = {"COMPOSE_HTTP_TIMEOUT": "300", **os.environ, **project.environment}
     env["REVELIO_BACKENDS_CONFIG"] = _mounted_configuration()
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:

@@ -9,6 +9,12 @@ from testbed.errors import StackError
 
 ROOT = Path(__file__).parents[2]
 COMPOSE_FILE = ROOT / "docker-compose.yml"
+APPS = ROOT / "testbed" / "apps"
+PORTS = {"gateway": 18080, "prometheus": 19090, "jaeger": 19686, "elasticsearch": 19200, "postgres": 15432, "redis": 16379}
+"""Where the first application's stack is published; each further one is published `APART` higher, so that stacks do not collide."""
+APART = 100
+ORDER = ("shop", "forum", "travel")
+"""Applications by the place of their ports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +30,31 @@ class Project:
         return ROOT / "var" / "testbed" / self.name
 
     @property
+    def compose_files(self) -> tuple[Path, ...]:
+        """Stores and backends, then the application's own services."""
+        return COMPOSE_FILE, APPS / self.app / "compose.yml"
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Published port by service: `REVELIO_PORT_<SERVICE>` where that is set, else the application's own block."""
+        shift = APART * ORDER.index(self.app)
+        return {name: int(os.environ.get(f"REVELIO_PORT_{name.upper()}") or port + shift) for name, port in PORTS.items()}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the Compose files ask for."""
+        ports = {f"REVELIO_PORT_{name.upper()}": str(port) for name, port in self.ports.items()}
+        return {"REVELIO_PROJECT": self.name, "REVELIO_APP": self.app, **ports}
+
+    @property
     def url(self) -> str:
-        """Where the application's gateway is published."""
-        return f"http://127.0.0.1:{os.environ.get('REVELIO_PORT_GATEWAY', '18080')}"
+        """Where the application's public service is published."""
+        return f"http://127.0.0.1:{self.ports['gateway']}"
 
 
 def applications() -> tuple[str, ...]:
-    """The applications that can be brought up: those with a Dockerfile."""
-    return tuple(sorted(path.parent.name for path in (ROOT / "testbed" / "apps").glob("*/Dockerfile")))
+    """The applications that can be brought up: those with services of their own."""
+    return tuple(app for app in ORDER if (APPS / app / "compose.yml").exists())
 
 
 def find_project(app: str) -> Project:

@@ -16,10 +16,10 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from testbed.users import shopper
+from testbed.users import person
 from testbed.users.notes import Visit, read
-from testbed.users.probes import SESSION_VISITS, visit
-from testbed.users.shopper import Shopper
+from testbed.users.probes import visit
+from testbed.users.walks.shop import FEATURES, SESSION_VISITS, Visitor
 
 PRICE = 2_000
 
@@ -74,8 +74,8 @@ def shop(httpserver: HTTPServer) -> Shop:
 
 def visits(shop: Shop, feature: str, times: int = 1) -> list[Visit | None]:
     async def walk() -> list[Visit | None]:
-        user = Shopper(shop.url)
-        seen = [await visit(feature, user) for _ in range(times)]
+        user = Visitor(shop.url)
+        seen = [await visit(feature, FEATURES[feature], user) for _ in range(times)]
         await user.client.aclose()
         return seen
 
@@ -115,11 +115,11 @@ def test_an_error_page_is_an_error_and_a_gateways_time_out_a_time_out(shop: Shop
 
 def test_a_cart_that_empties_is_lost_state_until_it_is_filled_anew(shop: Shop) -> None:
     async def walk() -> list[str]:
-        user = Shopper(shop.url)
-        first = await visit("cart_view", user)
+        user = Visitor(shop.url)
+        first = await visit("cart_view", FEATURES["cart_view"], user)
         shop.cart = []
-        second = await visit("cart_view", user)
-        third = await visit("cart_view", user)
+        second = await visit("cart_view", FEATURES["cart_view"], user)
+        third = await visit("cart_view", FEATURES["cart_view"], user)
         await user.client.aclose()
         return [v.outcome for v in (first, second, third) if v is not None]
 
@@ -128,10 +128,10 @@ def test_a_cart_that_empties_is_lost_state_until_it_is_filled_anew(shop: Shop) -
 
 def test_an_order_that_is_not_listed_is_missing_data(shop: Shop) -> None:
     async def walk() -> list[str]:
-        user = Shopper(shop.url)
-        first = await visit("orders", user)
+        user = Visitor(shop.url)
+        first = await visit("orders", FEATURES["orders"], user)
         shop.orders = []
-        second = await visit("orders", user)
+        second = await visit("orders", FEATURES["orders"], user)
         await user.client.aclose()
         return [v.outcome for v in (first, second) if v is not None]
 
@@ -146,10 +146,10 @@ def test_nothing_is_noted_of_a_feature_that_could_not_be_reached(shop: Shop) -> 
 
 def test_who_cannot_order_anew_still_looks_at_the_order_placed_before(shop: Shop) -> None:
     async def walk() -> list[Visit | None]:
-        user = Shopper(shop.url)
-        seen = [await visit("orders", user)]
+        user = Visitor(shop.url)
+        seen = [await visit("orders", FEATURES["orders"], user)]
         shop.broken["POST /checkout"] = 502
-        seen += [await visit("orders", user) for _ in range(2 * SESSION_VISITS)]
+        seen += [await visit("orders", FEATURES["orders"], user) for _ in range(2 * SESSION_VISITS)]
         await user.client.aclose()
         return seen
 
@@ -169,7 +169,7 @@ def test_only_the_feature_itself_is_timed(shop: Shop) -> None:
 
 
 def test_patience_ends(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shopper, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(person, "PATIENCE_SECONDS", 0.2)
     shop.seconds = 0.6
     (seen,) = visits(shop, "home")
     assert seen is not None

@@ -1,0 +1,1 @@
+"""What each application's ordinary visitors do: one module an application, Locust users in its ``USERS``."""
