@@ -33,3 +33,8 @@ def word(body: dict[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         raise HTTPException(400, f"{name} must be a text")
     return value
+
+
+def optional_word(body: dict[str, Any], name: str, default: str) -> str:
+    """A text, or the default where there is none; 400 when it is something else."""
+    return word(body, name) if body.get(name) is not None else default

@@ -8,22 +8,32 @@ from contextlib import asynccontextmanager
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
+from kit.settings import Settings
 from kit.telemetry import POOL_CONNECTIONS, POOL_MAX, POOL_WAITING
 
 
 class Database:
-    """A bounded pool. ``connection`` waits at most two seconds for a free one."""
+    """A bounded pool (``DB_POOL_SIZE``). ``connection`` waits at most two seconds for a free one."""
 
-    def __init__(self, url: str, size: int = 8) -> None:
-        self._url, self._size = url, size
+    def __init__(self, settings: Settings, size: int = 8) -> None:
+        self._url, self._service = settings.database, settings.service
+        size = self._size = max(1, int(settings.number("DB_POOL_SIZE", size)))
         self._pool: asyncpg.Pool | None = None
         POOL_MAX.labels("postgres").set(size)
         POOL_CONNECTIONS.labels("postgres", "used").set_function(self._used)
         POOL_CONNECTIONS.labels("postgres", "idle").set_function(self._idle)
 
     async def open(self) -> None:
-        """Connect."""
-        self._pool = await asyncpg.create_pool(self._url, min_size=2, max_size=self._size, command_timeout=4, reset=_as_it_is)
+        """Connect. Sessions bear the service's name, so that the database can tell who holds what."""
+        self._pool = await asyncpg.create_pool(
+            self._url,
+            min_size=min(2, self._size),
+            max_size=self._size,
+            command_timeout=4,
+            timeout=4,
+            reset=_as_it_is,
+            server_settings={"application_name": self._service},
+        )
 
     async def close(self) -> None:
         """Disconnect."""

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 from opentelemetry import trace
 
+from kit.settings import Settings
 from kit.telemetry import CLIENT_SECONDS
 
 log = logging.getLogger(__name__)
@@ -92,3 +93,12 @@ class Peer:
         log.error("call to %s failed: %s", self.name, text, exc_info=sys.exc_info()[0] is not None)
         trace.get_current_span().set_status(trace.StatusCode.ERROR, f"{self.name}: {reason}")
         return PeerError(self.name, status, reason)
+
+
+def peer(settings: Settings, name: str, timeout: float = 2.0, connections: int = 20) -> Peer:
+    """The service of that name as its settings have it.
+
+    ``CART_TIMEOUT_SECONDS``, else ``PEER_TIMEOUT_SECONDS``, overrides the time-out of one call; ``PEER_CONNECTIONS`` the pool.
+    """
+    seconds = settings.number(f"{name.upper()}_TIMEOUT_SECONDS", settings.number("PEER_TIMEOUT_SECONDS", timeout))
+    return Peer(name, settings.peer(name), seconds, max(1, int(settings.number("PEER_CONNECTIONS", connections))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -15,18 +15,19 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kit.limits import RateLimit
 from kit.logs import start_logs
 from kit.peers import PeerError
 from kit.settings import Settings, read_settings
-from kit.telemetry import SERVER_SECONDS, start_telemetry
+from kit.telemetry import LIMITED, SERVER_SECONDS, start_telemetry
 
 log = logging.getLogger(__name__)
-Handler = Callable[[Request], Awaitable[Response]]
+_UNSEEN = ("/healthz", "/metrics")
 
 
 class Resource(Protocol):
@@ -56,7 +57,7 @@ def run(make: Callable[[Settings], tuple[list[Route], Sequence[Resource]]]) -> N
 
     app = Starlette(
         routes=[Route("/healthz", _health), Route("/metrics", _metrics), *routes],
-        middleware=[Middleware(BaseHTTPMiddleware, dispatch=_observe)],
+        middleware=[Middleware(Observed, limit=RateLimit(settings.number("RATE_LIMIT_PER_SECOND", 0)))],
         exception_handlers={PeerError: _peer_failed, HTTPException: _refused},
         lifespan=lifespan,
     )
@@ -64,26 +65,46 @@ def run(make: Callable[[Settings], tuple[list[Route], Sequence[Resource]]]) -> N
     uvicorn.run(traced, host="0.0.0.0", port=settings.port, log_config=None, access_log=False, timeout_graceful_shutdown=2)
 
 
-async def _observe(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Times every request under its route; an unexpected exception becomes a logged 500."""
-    if request.url.path in ("/healthz", "/metrics"):
-        return await call_next(request)
-    began = time.perf_counter()
-    try:
-        response = await call_next(request)
-    except Exception as error:
-        log.exception("unhandled %s in %s %s", type(error).__name__, request.method, request.url.path)
-        span = trace.get_current_span()
-        span.record_exception(error)
-        span.set_status(trace.StatusCode.ERROR, str(error))
-        response = JSONResponse({"error": "something went wrong"}, status_code=500)
-    matched = request.scope.get("route")
-    route = matched.path if matched is not None else "unmatched"
-    span = trace.get_current_span()
-    span.update_name(f"{request.method} {route}")
-    span.set_attribute("http.route", route)
-    SERVER_SECONDS.labels(request.method, route, str(response.status_code)).observe(time.perf_counter() - began)
-    return response
+class Observed:
+    """Times every request under its route; an unexpected exception becomes a logged 500, one request too many a 429."""
+
+    def __init__(self, app: ASGIApp, limit: RateLimit) -> None:
+        self.app, self.limit = app, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http" or scope["path"] in _UNSEEN:
+            return await self.app(scope, receive, send)
+        began, status = time.perf_counter(), 0
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            if self.limit.take():
+                await self.app(scope, receive, noting)
+            else:
+                LIMITED.inc()
+                log.warning("refused %s %s: too many requests", scope["method"], scope["path"])
+                await JSONResponse({"error": "too many requests, try again in a moment"}, 429)(scope, receive, noting)
+        except Exception as error:
+            log.exception("unhandled %s in %s %s", type(error).__name__, scope["method"], scope["path"])
+            span = trace.get_current_span()
+            span.record_exception(error)
+            span.set_status(trace.StatusCode.ERROR, str(error))
+            if status:
+                raise
+            await JSONResponse({"error": "something went wrong"}, 500)(scope, receive, noting)
+        finally:
+            matched = scope.get("route")
+            route = matched.path if matched is not None else "unmatched"
+            span = trace.get_current_span()
+            span.update_name(f"{scope['method']} {route}")
+            span.set_attribute("http.route", route)
+            SERVER_SECONDS.labels(scope["method"], route, str(status or 499)).observe(time.perf_counter() - began)
 
 
 async def _health(_: Request) -> Response:

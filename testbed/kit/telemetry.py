@@ -11,7 +11,7 @@ from opentelemetry.instrumentation.redis import RedisInstrumentor
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from prometheus_client import Gauge, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 from kit.settings import Settings
 
@@ -29,9 +29,17 @@ CLIENT_SECONDS = Histogram(
     ("server_address", "http_response_status_code", "error_type"),
     buckets=BUCKETS,
 )
+LIMITED = Counter("http_server_requests_limited_total", "Requests refused because there were too many")
 POOL_CONNECTIONS = Gauge("db_client_connection_count", "Database connections by state", ("pool", "state"))
 POOL_MAX = Gauge("db_client_connection_max", "Most database connections allowed", ("pool",))
 POOL_WAITING = Gauge("db_client_connection_pending_requests", "Callers waiting for a database connection", ("pool",))
+CACHE_REQUESTS = Counter("cache_requests_total", "Look-ups in a cache by outcome: hit, miss or failed", ("cache", "outcome"))
+QUEUE_DEPTH = Gauge("messaging_queue_depth", "Messages that are not handled yet", ("queue",))
+QUEUE_OLDEST = Gauge("messaging_queue_oldest_seconds", "Age of the oldest message that is not handled yet", ("queue",))
+QUEUE_PUBLISHED = Counter("messaging_client_published_messages_total", "Messages sent", ("queue", "outcome"))
+PROCESS_SECONDS = Histogram(
+    "messaging_process_duration_seconds", "Messages handled, by outcome: done, failed or dead", ("queue", "outcome"), buckets=BUCKETS
+)
 BUILD = Gauge("app_build_info", "The deployed version", ("version",))
 
 

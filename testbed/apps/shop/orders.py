@@ -156,7 +156,7 @@ def _receipt(order: int, due: int) -> dict[str, Any]:
 
 def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
     """Routes and resources."""
-    database = Database(settings.database)
+    database = Database(settings)
     peers = [Peer(name, settings.peer(name), timeout=2.5) for name in ("cart", "products", "payment")]
     orders = Orders(database, *peers)
 

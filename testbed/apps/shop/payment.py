@@ -87,7 +87,7 @@ def _luhn(digits: str) -> bool:
 
 def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
     """Routes and resources."""
-    database = Database(settings.database)
+    database = Database(settings)
     ledger = Ledger(database)
 
     async def authorise(request: Request) -> Response:

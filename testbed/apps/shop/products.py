@@ -131,7 +131,7 @@ def shown(product: Product) -> dict[str, object]:
 
 def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
     """Routes and resources."""
-    database, cache = Database(settings.database), Store(settings.redis)
+    database, cache = Database(settings), Store(settings.redis)
     catalogue = Catalogue(database, cache)
 
     async def home(_: Request) -> Response:
