@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from opentelemetry import propagate, trace
+from opentelemetry.context import Context
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 from redis import RedisError
 from redis.exceptions import ResponseError
@@ -33,17 +34,22 @@ class Queue:
     """A stream by name. What has been handled is deleted, so that its length is what is still to do."""
 
     def __init__(self, store: Store, name: str) -> None:
-        self.store, self.name = store, name
-        self.key = f"queue:{name}"
+        self.name, self.key = name, f"queue:{name}"
+        # The library's types of stream commands fit neither of its two protocols.
+        self.client: Any = store.client
 
-    async def publish(self, body: dict[str, Any]) -> None:
-        """Send a message. Raises ``RedisError``: nothing was sent, or it is not known."""
-        with tracer.start_as_current_span(f"{self.name} publish", kind=trace.SpanKind.PRODUCER, attributes=self.attributes("send")):
-            carrier: dict[str, str] = {}
-            propagate.inject(carrier)
+    async def publish(self, body: dict[str, Any], cause: Context | None = None) -> None:
+        """Send a message, as part of the current trace or that of its ``cause``.
+
+        Raises ``RedisError``: nothing was sent, or it is not known.
+        """
+        attributes = self.attributes("send")
+        with tracer.start_as_current_span(f"{self.name} publish", cause, kind=trace.SpanKind.PRODUCER, attributes=attributes):
+            fields = {"body": json.dumps(body)}
+            propagate.inject(fields)
             try:
                 with suppress_instrumentation():
-                    await self.store.client.xadd(self.key, {"body": json.dumps(body), **carrier})
+                    await self.client.xadd(self.key, fields)
             except RedisError:
                 QUEUE_PUBLISHED.labels(self.name, "failed").inc()
                 raise
@@ -68,7 +74,7 @@ class Worker:
         self, queue: Queue, handle: Callable[[dict[str, Any]], Awaitable[None]], concurrency: int = 1, attempts: int = 5
     ) -> None:
         self.queue, self.handle, self.concurrency, self.attempts = queue, handle, concurrency, attempts
-        self._client = queue.store.client
+        self._client = queue.client
         self._name = os.environ.get("HOSTNAME", "worker")
         self._task: asyncio.Task[None] | None = None
 

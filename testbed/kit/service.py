@@ -62,7 +62,14 @@ def run(make: Callable[[Settings], tuple[list[Route], Sequence[Resource]]]) -> N
         lifespan=lifespan,
     )
     traced = OpenTelemetryMiddleware(app, excluded_urls="healthz,metrics", exclude_spans=["send", "receive"])
-    uvicorn.run(traced, host="0.0.0.0", port=settings.port, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+    uvicorn.run(
+        traced,
+        host=settings.text("HOST", "0.0.0.0"),
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=2,
+    )
 
 
 class Observed:

@@ -38,7 +38,10 @@ QUEUE_DEPTH = Gauge("messaging_queue_depth", "Messages that are not handled yet"
 QUEUE_OLDEST = Gauge("messaging_queue_oldest_seconds", "Age of the oldest message that is not handled yet", ("queue",))
 QUEUE_PUBLISHED = Counter("messaging_client_published_messages_total", "Messages sent", ("queue", "outcome"))
 PROCESS_SECONDS = Histogram(
-    "messaging_process_duration_seconds", "Messages handled, by outcome: done, failed or dead", ("queue", "outcome"), buckets=BUCKETS
+    "messaging_process_duration_seconds",
+    "Messages handled, by outcome: done, failed or dead",
+    ("queue", "outcome"),
+    buckets=BUCKETS,
 )
 BUILD = Gauge("app_build_info", "The deployed version", ("version",))
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 COMPOSE_FILE = ROOT / "docker-compose.yml"
 APPS = ROOT / "testbed" / "apps"
 PORTS = {"gateway": 18080, "prometheus": 19090, "jaeger": 19686, "elasticsearch": 19200, "postgres": 15432, "redis": 16379}
-"""Where the first application's stack is published; each further one is published `APART` higher, so that stacks do not collide."""
+"""Where the first application's stack is published; each further one is published `APART` higher, so that none collide."""
 APART = 100
 ORDER = ("shop", "forum", "travel")
 """Applications by the place of their ports."""

@@ -57,9 +57,7 @@ async def probe(app: str, url: str, out: Path, every: float) -> None:
     assert stopped in done
 
 
-async def _walk(
-    feature: str, go: Callable[[Any], Awaitable[Seen]], user: Person, out: Path, every: float, first: float
-) -> None:
+async def _walk(feature: str, go: Callable[[Any], Awaitable[Seen]], user: Person, out: Path, every: float, first: float) -> None:
     """Visit one feature again and again, from ``first`` seconds on."""
     loop = asyncio.get_running_loop()
     await asyncio.sleep(first)
