@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from revelio.errors import FaultError
+from testbed.errors import StackError
+from testbed.stack import find_project, parts_of
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An application of the testbed. ``stores`` are containers without code of its own; ``store_users`` says who uses which."""
+    """An application of the testbed. ``stores`` are containers without code of its own; ``store_users`` says who uses which.
+
+    ``entrance`` is the service that users reach, ``address`` where they reach it.
+    """
 
     name: str
     project: str
     services: tuple[str, ...]
     stores: tuple[str, ...]
     store_users: tuple[tuple[str, str], ...]
-    gateway: str
+    entrance: str
+    address: str
     service_port: int
     state: Path
 
@@ -30,23 +35,19 @@ class App:
 
 def app_named(name: str, state: Path = Path("var/faults")) -> App:
     """The application of that name; ``FaultError`` lists those there are. Journals are kept under ``state``."""
-    if name != "shop":
-        raise FaultError(f"no application {name!r}; there is: shop")
-    project = os.environ.get("REVELIO_PROJECT") or f"revelio-{name}"
-    port = os.environ.get("REVELIO_PORT_GATEWAY", "18080")
+    try:
+        project = find_project(name)
+    except StackError as error:
+        raise FaultError(str(error)) from error
+    parts = parts_of(name)
     return App(
-        name="shop",
-        project=project,
-        services=("gateway", "products", "cart", "orders", "payment"),
-        stores=("postgres", "redis"),
-        store_users=(
-            ("products", "postgres"),
-            ("products", "redis"),
-            ("orders", "postgres"),
-            ("payment", "postgres"),
-            ("cart", "redis"),
-        ),
-        gateway=f"http://127.0.0.1:{port}",
+        name=name,
+        project=project.name,
+        services=parts.services,
+        stores=parts.stores,
+        store_users=parts.store_users,
+        entrance=parts.public,
+        address=project.url,
         service_port=8000,
-        state=state / project,
+        state=state / project.name,
     )

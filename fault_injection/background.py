@@ -15,7 +15,7 @@ from pathlib import Path
 from fault_injection.apps import app_named
 from fault_injection.engine import DockerEngine, Engine
 from fault_injection.journal import Journal
-from fault_injection.load import burst
+from fault_injection.load import PAGES, burst
 from revelio.errors import FaultError
 
 LOCK = "background.lock"
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> None:
             engine = DockerEngine(app.project)
             pause_by_turns(engine, service, float(values["on_s"]), float(values["off_s"]), wanted)
         elif values["act"] == "burst":
-            burst(app.gateway, float(values["rate"]), float(values["seconds"]), wanted)
+            burst(app.address, PAGES[app.name], float(values["rate"]), float(values["seconds"]), wanted)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class BenignSpike(FaultKind):
 
     def places(self, app: App) -> tuple[str, ...]:
         """The public entrance."""
-        return (app.services[0],)
+        return (app.entrance,)
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """A process of its own visits pages."""

@@ -32,20 +32,20 @@ class SystemSettings(BaseModel):
     backends: dict[str, Backend] = Field({}, description="Backend by tool name")
 
 
-def _testbed_shop() -> dict[str, SystemSettings]:
-    """The testbed's shop on the ports that `make stack` publishes, so that a fresh install can be tried at once."""
-    local = "http://127.0.0.1"
-    return {
-        "shop": SystemSettings(
-            project="revelio-shop",
-            backends={
-                "prometheus": Backend(url=f"{local}:19090", link=f"{local}:19090"),
-                "jaeger": Backend(url=f"{local}:19686", link=f"{local}:19686"),
-                "elasticsearch": Backend(url=f"{local}:19200"),
-                "containers": Backend(url="unix:///var/run/docker.sock"),
-            },
-        )
-    }
+def _testbed() -> dict[str, SystemSettings]:
+    """The testbed's applications on the ports that `make stack` publishes, so that a fresh install can be tried at once."""
+
+    def system(project: str, shift: int) -> SystemSettings:
+        prometheus, jaeger, logs = (f"http://127.0.0.1:{port + shift}" for port in (19090, 19686, 19200))
+        backends = {
+            "prometheus": Backend(url=prometheus, link=prometheus),
+            "jaeger": Backend(url=jaeger, link=jaeger),
+            "elasticsearch": Backend(url=logs),
+            "containers": Backend(url="unix:///var/run/docker.sock"),
+        }
+        return SystemSettings(project=project, backends=backends)
+
+    return {app: system(f"revelio-{app}", 100 * place) for place, app in enumerate(("shop", "forum", "travel"))}
 
 
 class Settings(BaseSettings):
@@ -58,7 +58,7 @@ class Settings(BaseSettings):
     model: Path = Field(BUNDLED / "model", description="Model folder")
     incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
     catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")
-    systems: dict[str, SystemSettings] = Field(default_factory=_testbed_shop, description="Systems that can be asked about live")
+    systems: dict[str, SystemSettings] = Field(default_factory=_testbed, description="Systems that can be asked about live")
     timeout_s: float = Field(5.0, gt=0, description="Longest wait for one backend request, in seconds")
     max_report_chars: int = Field(20_000, gt=0, description="Longest report accepted, in characters")
 

@@ -60,7 +60,7 @@ def _table(title: str, model: type[BaseModel], variable: str) -> str:
     rows = [f"## {title}\n", "| setting | in the environment | default | |", "|---|---|---|---|"]
     for name, field in model.model_fields.items():
         value = field.get_default(call_default_factory=False)
-        shown = _default(value) if field.default_factory is None else "the testbed's shop"
+        shown = _default(value) if field.default_factory is None else "the testbed's applications"
         rows.append(f"| `{name}` | `{variable.format(name.upper())}` | {shown} | {field.description or ''} |")
     return "\n".join(rows) + "\n"
 

@@ -11,9 +11,9 @@ from revelio.cli.foreign import testbed_errors
 from revelio.cli.output import Json, console, emit, say, table
 
 if TYPE_CHECKING:
-    from testbed.stack import Status
+    from testbed.stack import Measurement, Status
 
-App = Annotated[str, typer.Argument(help="The application.")]
+App = Annotated[str, typer.Argument(help="The application: shop, forum or travel.")]
 
 
 class Images(StrEnum):
@@ -30,6 +30,7 @@ def group() -> typer.Typer:
     app.command("up")(up)
     app.command("down")(down)
     app.command("status")(status)
+    app.command("measure")(measure)
     return app
 
 
@@ -91,6 +92,55 @@ def status(app: App = "shop", json: Json = False) -> None:
     _print(state, json)
     if not state.up:
         raise typer.Exit(1)
+
+
+def measure(
+    app: App = "shop",
+    minutes: Annotated[float, typer.Option("--minutes", min=0.1, help="How long to watch.")] = 5.0,
+    json: Json = False,
+) -> None:
+    """Watch a running stack: how each feature serves its users, what each container costs. Exits with 1 when a limit is missed.
+
+    \b
+    Examples:
+      revelio testbed measure shop
+      revelio testbed measure forum --minutes 1 --json | jq .limits
+    """
+    with testbed_errors():
+        from testbed.stack import measure as watch
+        from testbed.stack.console import shown
+
+        with shown(console(stderr=True)) as progress:
+            measured = watch(app, 60 * minutes, progress)
+    _print_measured(measured, json)
+    if not all(limit.kept for limit in measured.limits):
+        raise typer.Exit(1)
+
+
+def _print_measured(measured: Measurement, json: bool) -> None:
+    if json:
+        from dataclasses import asdict
+
+        emit(asdict(measured) | {"limits": [asdict(limit) for limit in measured.limits]})
+        return
+    rows = [
+        (
+            f.name,
+            str(f.visits),
+            f"{1000 * f.median:.0f}",
+            f"{1000 * f.p95:.0f}",
+            ", ".join(f"{n} {o}" for o, n in f.outcomes.items()),
+        )
+        for f in measured.features
+    ]
+    table("", ("feature", "visits", "median ms", "p95 ms", "outcomes"), rows)
+    costs = [(c.service, c.role, f"{c.cores:.3f}", f"{c.memory / 2**20:.0f}") for c in measured.costs]
+    table("", ("container", "role", "cores", "MiB"), costs)
+    limits = [
+        (x.name, f"{x.value:.2f} {x.unit}".strip(), f"{x.limit:g} {x.unit}".strip(), "kept" if x.kept else "missed")
+        for x in measured.limits
+    ]
+    table("", ("limit", "measured", "limit", ""), limits)
 
 
 def _print(state: Status, json: bool) -> None:

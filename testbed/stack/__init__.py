@@ -2,6 +2,25 @@
 
 from testbed.errors import StackError
 from testbed.stack.lifecycle import down, up
+from testbed.stack.measure import Limit, Measurement, measure
+from testbed.stack.parts import Parts, parts_of
+from testbed.stack.project import applications, find_project
 from testbed.stack.state import ContainerState, Endpoint, Status, UserProcess, status
 
-__all__ = ["ContainerState", "Endpoint", "StackError", "Status", "UserProcess", "down", "status", "up"]
+__all__ = [
+    "ContainerState",
+    "Endpoint",
+    "Limit",
+    "Measurement",
+    "Parts",
+    "StackError",
+    "Status",
+    "UserProcess",
+    "applications",
+    "down",
+    "find_project",
+    "measure",
+    "parts_of",
+    "status",
+    "up",
+]

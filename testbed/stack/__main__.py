@@ -15,7 +15,7 @@ from testbed.images import Mode
 from testbed.stack import Status, down, status, up
 from testbed.stack.console import shown
 
-App = Annotated[str, typer.Argument(help="The application, for example shop.")]
+App = Annotated[str, typer.Argument(help="The application: shop, forum or travel.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Images = Annotated[Literal["auto", "pull", "make"], typer.Option(help="Pull images, make them here, or see what can be done.")]
 Users = Annotated[bool, typer.Option("--users/--no-users", help="Start the load generator and the probe users too.")]

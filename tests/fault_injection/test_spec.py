@@ -30,7 +30,7 @@ def test_an_unknown_strength_is_refused_with_a_list_of_strengths() -> None:
 
 
 def test_an_unknown_application_is_refused() -> None:
-    with pytest.raises(FaultError, match=r"no application 'bank'; there is: shop"):
+    with pytest.raises(FaultError, match=r"no application 'bank'; there is shop, "):
         app_named("bank")
 
 
