@@ -1,0 +1,106 @@
+"""Messages that must not be lost: a row in the same transaction as what they tell of, removed by whoever has handled them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+from opentelemetry import context, propagate
+from opentelemetry.instrumentation.utils import suppress_instrumentation
+from redis import RedisError
+
+from kit.cache import Store
+from kit.database import Database
+from kit.queue import Queue
+
+log = logging.getLogger(__name__)
+VOTES = "votes"
+COMMENT_POSTED = "comment-posted"
+_LOOK_SECONDS = 2.0
+_DUE = """
+UPDATE outbox SET sent_at = now(), sent = sent + 1
+WHERE id IN (SELECT id FROM outbox WHERE sent_at IS NULL OR sent_at < now() - interval '10 s' * power(2, least(sent, 8))
+             ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED)
+RETURNING id, queue, message, context"""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message that is written down; its number tells the handler which row to remove."""
+
+    id: int
+    queue: str
+    message: dict[str, Any]
+
+
+async def write(connection: PoolConnectionProxy, queue: str, message: dict[str, Any]) -> Letter:
+    """Write a message down, with the trace it belongs to. It counts as sent: call ``Outbox.send`` once this is committed."""
+    carrier: dict[str, str] = {}
+    propagate.inject(carrier)
+    number: int = await connection.fetchval(
+        "INSERT INTO outbox (queue, message, context) VALUES ($1, $2, $3) RETURNING id",
+        queue,
+        json.dumps(message),
+        json.dumps(carrier),
+    )
+    return Letter(number, queue, message)
+
+
+async def handled(connection: PoolConnectionProxy, message: dict[str, Any]) -> None:
+    """Remove the row of a message, in the transaction that did what it asks for."""
+    await connection.execute("DELETE FROM outbox WHERE id = $1", message["letter"])
+
+
+class Outbox:
+    """Sends letters at once where it can. One that nobody has handled is sent again after 20 seconds, then ever more seldom."""
+
+    def __init__(self, database: Database, store: Store) -> None:
+        self._database = database
+        self._queues = {name: Queue(store, name) for name in (VOTES, COMMENT_POSTED)}
+        self._task: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Begin to look after what is left."""
+        self._task = asyncio.create_task(self._look_after())
+
+    async def close(self) -> None:
+        """Stop; the rows stay."""
+        if self._task:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def send(self, letter: Letter) -> None:
+        """Put it in its queue; where that fails it goes out later."""
+        try:
+            await self._queues[letter.queue].publish({**letter.message, "letter": letter.id})
+        except RedisError:
+            log.warning("the queue %s does not take message %d; it goes out later", letter.queue, letter.id, exc_info=True)
+            async with self._database.connection() as connection:
+                await connection.execute("UPDATE outbox SET sent_at = NULL WHERE id = $1", letter.id)
+
+    async def _look_after(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            try:
+                await self._send_due()
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                log.warning("cannot look for messages to send again", exc_info=True)
+
+    async def _send_due(self) -> None:
+        with suppress_instrumentation():
+            async with self._database.connection() as connection:
+                due = await connection.fetch(_DUE)
+        for row in due:
+            log.info("sending message %d of %s again", row["id"], row["queue"])
+            token = context.attach(propagate.extract(json.loads(row["context"])))
+            try:
+                await self.send(Letter(row["id"], row["queue"], json.loads(row["message"])))
+            finally:
+                context.detach(token)
