@@ -61,9 +61,7 @@ def fare(journey: Journey, comfort: int, adults: int, children: int, card: str) 
 
 def comparison(journey: Journey, adults: int, children: int) -> dict[str, dict[str, int]]:
     """What the same party would pay in each class with each card, by class and card."""
-    return {
-        str(comfort): {card: fare(journey, comfort, adults, children, card).total for card in CARDS} for comfort in CLASSES
-    }
+    return {str(comfort): {card: fare(journey, comfort, adults, children, card).total for card in CARDS} for comfort in CLASSES}
 
 
 def base_cents(journey: Journey, comfort: int) -> int:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from dataclasses import dataclass
 from functools import cache
 
 _NAMES = (
-    "Abbotsford Aldgate Amberley Ashbourne Banbury Beckwith Birchwood Bolsover Bramley Burford Calder Carleon Chelford Clayton"
-    " Corbridge Crofton Dalton Denholm Dorley Eastwick Edgeworth Elmstead Fairford Fenwick Foxley Garsdale Glenmoor Grayling"
-    " Halford Heathfield Holmby Hurst Ilsley Inverley Kelby Kingsmere Lambourne Ledbury Linwood Lowick Marden Melbury Milford"
-    " Norbury Oakham Orton Pelham Penrith Radley Redmere Rothbury Saxby Selwood Stanton Tarvin Thornby Uppingham Wareham Westerby"
-    " Yarrow"
-).split()
+    "Abbotsford", "Aldgate", "Amberley", "Ashbourne", "Banbury", "Beckwith", "Birchwood", "Bolsover", "Bramley", "Burford",
+    "Calder", "Carleon", "Chelford", "Clayton", "Corbridge", "Crofton", "Dalton", "Denholm", "Dorley", "Eastwick",
+    "Edgeworth", "Elmstead", "Fairford", "Fenwick", "Foxley", "Garsdale", "Glenmoor", "Grayling", "Halford", "Heathfield",
+    "Holmby", "Hurst", "Ilsley", "Inverley", "Kelby", "Kingsmere", "Lambourne", "Ledbury", "Linwood", "Lowick", "Marden",
+    "Melbury", "Milford", "Norbury", "Oakham", "Orton", "Pelham", "Penrith", "Radley", "Redmere", "Rothbury", "Saxby",
+    "Selwood", "Stanton", "Tarvin", "Thornby", "Uppingham", "Wareham", "Westerby", "Yarrow",
+)  # fmt: skip
 LINES = 40
 _CORRIDOR_KM = 42.0
 _MOST_STOPS = 9
@@ -116,7 +118,7 @@ def _thinned(path: list[Station]) -> list[Station]:
 
 def _timed(path: list[Station], category: Category) -> tuple[Stop, ...]:
     stops, minutes, km = [Stop(path[0].code, 0, 0)], 0, 0
-    for before, station in zip(path, path[1:], strict=False):
+    for before, station in itertools.pairwise(path):
         leg = max(5, round(_km(before, station) * 1.15))
         minutes += math.ceil(60 * leg / category.kmh) + (_DWELL_MINUTES if len(stops) > 1 else 0)
         km += leg

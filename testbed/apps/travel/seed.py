@@ -20,8 +20,14 @@ PAST_BOOKINGS = 150_000
 BOOKINGS_AHEAD = 20_000
 PASSWORD = "mind the gap please"
 """Every traveller of the first day has it."""
-_FIRST_NAMES = "Ada Ben Cleo Dan Edda Finn Greta Hugo Ines Jon Kira Leo Mona Nils Olga Paul Rosa Sven Tilda Umar".split()
-_LAST_NAMES = "Archer Baker Carter Dyer Fisher Glover Hunter Mason Miller Porter Sawyer Slater Tanner Turner Weaver Wright".split()
+_FIRST_NAMES = [
+    "Ada", "Ben", "Cleo", "Dan", "Edda", "Finn", "Greta", "Hugo", "Ines", "Jon", "Kira", "Leo", "Mona", "Nils", "Olga",
+    "Paul", "Rosa", "Sven", "Tilda", "Umar",
+]  # fmt: skip
+_LAST_NAMES = [
+    "Archer", "Baker", "Carter", "Dyer", "Fisher", "Glover", "Hunter", "Mason", "Miller", "Porter", "Sawyer", "Slater",
+    "Tanner", "Turner", "Weaver", "Wright",
+]  # fmt: skip
 
 _RUNS = """
 INSERT INTO runs (id, line, coaches)
@@ -60,8 +66,8 @@ FROM generate_series(1, $2::int) n
 _AHEAD = f"""
 INSERT INTO bookings (id, reference, account, key, state, name, trip, run, comfort, adults, children, card, line, origin, destination,
   departs, arrives, seats, total, made_at, changed_at)
-SELECT n, {_REFERENCE}, a.id, 'ahead-' || n, 'ticketed', a.name, r.id || '-' || f.station || '-' || t.station, r.id, 2, 1, 0, 'none',
-  l.name, f.station, t.station, f.departs, t.arrives, ARRAY[100 * r.coaches + 1 + (n / ($4 / 4)) % 4 * 5],
+SELECT n, {_REFERENCE}, a.id, 'ahead-' || n, 'ticketed', a.name, r.id || '-' || f.station || '-' || t.station, r.id, 2, 1, 0,
+  'none', l.name, f.station, t.station, f.departs, t.arrives, ARRAY[100 * r.coaches + 1 + (n / ($4 / 4)) % 4 * 5],
   1500 + n * 137 % 9000 / 5 * 5, $1, $1
 FROM generate_series($2::int + 1, $2 + $4::int) n
   JOIN accounts a ON a.id = 1 + n * 31 % $3::int JOIN runs r ON r.id = 1 + n % ($4 / 4) * 7 JOIN lines l ON l.id = r.line
@@ -76,7 +82,8 @@ _SOLD = "INSERT INTO taken (run, seat, booking, state) SELECT run, unnest(seats)
 _TICKETS = """
 INSERT INTO tickets (booking, account, state, facts, issued_at)
 SELECT reference, account, 'valid', jsonb_build_object('name', name, 'line', line, 'origin', origin, 'destination', destination,
-  'departs', departs, 'arrives', arrives, 'comfort', comfort, 'seats', seats, 'total', total), made_at FROM bookings WHERE run > 0"""
+  'departs', departs, 'arrives', arrives, 'comfort', comfort, 'seats', seats, 'total', total), made_at
+FROM bookings WHERE run > 0"""
 _INDEXES = """
 ALTER TABLE stations ADD CONSTRAINT stations_pkey PRIMARY KEY (code);
 ALTER TABLE lines ADD CONSTRAINT lines_pkey PRIMARY KEY (id);
@@ -117,7 +124,9 @@ async def seed(connection: PoolConnectionProxy) -> None:
     await connection.execute(_AHEAD, today, PAST_BOOKINGS, TRAVELLERS, BOOKINGS_AHEAD, timeout=SEED_SECONDS)
     for statement in (_CAPTURES, _REFUNDS, _SOLD, _TICKETS, _INDEXES):
         await connection.execute(statement, timeout=SEED_SECONDS)
-    await connection.execute("ALTER TABLE accounts ALTER id RESTART WITH 100000; ALTER TABLE bookings ALTER id RESTART WITH 1000000")
+    await connection.execute(
+        "ALTER TABLE accounts ALTER id RESTART WITH 100000; ALTER TABLE bookings ALTER id RESTART WITH 1000000"
+    )
     log.info("the tables are filled: it took %.1f s", (datetime.now(UTC) - began).total_seconds())
 
 

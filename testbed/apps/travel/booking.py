@@ -1,0 +1,288 @@
+"""booking: makes bookings, has them paid and cancelled, each exactly once, and ends what was left half done."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from apps.travel.bookings import Bookings, Order, event, move, shown
+from apps.travel.refunds import refund
+from apps.travel.schema import Tables
+from apps.travel.signatures import sign
+from apps.travel.sweep import Sweep
+from apps.travel.trip import trip_of
+from kit.bodies import body_of, number, optional_word, word
+from kit.cache import Store
+from kit.database import Database
+from kit.outbox import Outbox
+from kit.paging import page
+from kit.peers import Peer, PeerError, peer
+from kit.queue import Queue
+from kit.service import Resource, run
+from kit.settings import Settings
+
+log = logging.getLogger(__name__)
+HOLD_MINUTES = 15
+"""An unpaid booking is kept for so long (``HOLD_MINUTES``)."""
+_GRACE = timedelta(minutes=1)
+"""Seats are held a little longer than the booking, so that what is paid at the last moment still has them."""
+_ENDED = {"expired": "the time to pay has run out", "cancelled": "this booking is cancelled"}
+
+
+class Office:
+    """Leads a booking from state to state; whatever it asks of others may be asked twice."""
+
+    def __init__(self, bookings: Bookings, outbox: Outbox, pricing: Peer, seats: Peer, payment: Peer, hold: timedelta) -> None:
+        self.bookings, self.outbox, self.hold = bookings, outbox, hold
+        self.pricing, self.seats, self.payment = pricing, seats, payment
+
+    async def book(self, order: Order) -> dict[str, Any]:
+        """Hold seats at today's fare. The same key gives the same booking; what fails is taken back, and the key is free again."""
+        row, fresh = await self.bookings.claim(order)
+        if not fresh:
+            return shown(row)
+        try:
+            return shown(await self._place(row, order))
+        except Exception:
+            failed = await self.bookings.move(row, "failed")
+            if failed:
+                await self.give_up(failed)
+            raise
+
+    async def pay(self, reference: str, account: int, card: str) -> dict[str, Any]:
+        """Capture the money, keep the seats for good, announce it. A booking that is paid stays as it is."""
+        row = await self.bookings.find(reference, account)
+        if row["state"] in ("paid", "ticketed"):
+            return shown(row)
+        if row["state"] == "held" and row["expires_at"] <= datetime.now(UTC):
+            raise HTTPException(409, _ENDED["expired"])
+        paying = await self.bookings.move(row, "paying") if row["state"] == "held" else None
+        if paying is None:
+            raise HTTPException(409, _ENDED.get(row["state"], f"this booking is {row['state']}, wait a moment"))
+        entry = {"booking": reference, "account": account, "amount": row["total"], "card": card}
+        try:
+            await self.payment.put(f"/payments/{_payment(paying)}", entry)
+        except PeerError as error:
+            # Refused for good: another card may be tried. Anything else may have been captured, and is left to the sweep.
+            if error.status < 500:
+                await self.bookings.move(paying, "held", attempt=paying["attempt"] + 1)
+            raise
+        await self.complete(paying)
+        return shown(await self.bookings.find(reference, account))
+
+    async def complete(self, row: asyncpg.Record) -> None:
+        """The money is there: sell the seats and announce the booking. Without the seats the money goes back."""
+        try:
+            await self.seats.post(f"/holds/{row['reference']}/sale", {"seats": row["seats"]})
+        except PeerError as error:
+            if error.status != 409:
+                raise
+            log.error("the seats of %s were lost while it was paid for; giving the money back", row["reference"])
+            cancelling = await self.bookings.move(row, "cancelling", refund=row["total"])
+            if cancelling:
+                await self.take_back(cancelling)
+            raise HTTPException(409, "the seats are no longer free; the money goes back") from error
+        async with self.bookings.database.connection() as connection, connection.transaction():
+            paid = await move(connection, row, "paid")
+            if paid:
+                await self._put(connection, event("booking-paid", paid))
+        self.outbox.hurry()
+        log.info("%s is paid", row["reference"])
+
+    async def cancel(self, reference: str, account: int) -> dict[str, Any]:
+        """Cancel and refund by the time left; 409 once the train has left. A cancelled booking stays as it is."""
+        row = await self.bookings.find(reference, account)
+        state, now = row["state"], datetime.now(UTC)
+        if state == "cancelled":
+            return shown(row)
+        if state not in ("held", "paid", "ticketed", "cancelling"):
+            raise HTTPException(409, _ENDED.get(state, f"this booking is {state}, wait a moment"))
+        if state != "cancelling":
+            if row["departs"] <= now:
+                raise HTTPException(409, "this train has left")
+            back = 0 if state == "held" else refund(row["total"], now, row["departs"])
+            moved = await self.bookings.move(row, "cancelling", refund=back)
+            if moved is None:
+                raise HTTPException(409, "this booking is just being changed, wait a moment")
+            row = moved
+        await self.take_back(row)
+        return shown(await self.bookings.find(reference, account))
+
+    async def take_back(self, row: asyncpg.Record) -> None:
+        """End a cancellation: the refund, the seats, the announcement."""
+        if row["refund"]:
+            entry = {"booking": row["reference"], "account": row["account"], "amount": row["refund"]}
+            await self.payment.put(f"/payments/{_payment(row)}/refund", entry)
+        await self.seats.delete(f"/holds/{row['reference']}")
+        async with self.bookings.database.connection() as connection, connection.transaction():
+            cancelled = await move(connection, row, "cancelled")
+            if cancelled:
+                await self._put(connection, event("booking-cancelled", cancelled))
+        self.outbox.hurry()
+        log.info("%s is cancelled", row["reference"])
+
+    async def give_up(self, row: asyncpg.Record) -> None:
+        """End a booking that could not be made; what cannot be done now is left to the sweep."""
+        try:
+            await self.seats.delete(f"/holds/{row['reference']}")
+        except PeerError:
+            log.warning("%s came to nothing; its seats are still to be given back", row["reference"], exc_info=True)
+            return
+        await self.bookings.forget(row)
+
+    async def end(self, row: asyncpg.Record) -> None:
+        """End, for the sweep, what was left half done: forward where money was taken, else back."""
+        match row["state"]:
+            case "placing":
+                failed = await self.bookings.move(row, "failed")
+                if failed:
+                    await self.give_up(failed)
+            case "failed":
+                await self.give_up(row)
+            case "held":
+                if await self.bookings.move(row, "expired"):
+                    await self.seats.delete(f"/holds/{row['reference']}")
+            case "paying":
+                entry = {"booking": row["reference"], "account": row["account"]}
+                if (await self.payment.put(f"/payments/{_payment(row)}/withdrawal", entry))["captured"]:
+                    await self.complete(row)
+                else:
+                    await self.bookings.move(row, "held", attempt=row["attempt"] + 1)
+            case "paid":
+                async with self.bookings.database.connection() as connection, connection.transaction():
+                    await self._put(connection, event("booking-paid", row))
+                self.outbox.hurry()
+            case "cancelling":
+                await self.take_back(row)
+
+    async def ticketed(self, reference: str) -> None:
+        """The ticket is issued."""
+        async with self.bookings.database.connection() as connection:
+            await connection.execute(
+                "UPDATE bookings SET state = 'ticketed', changed_at = now() WHERE reference = $1 AND state = 'paid'", reference
+            )
+
+    async def _place(self, row: asyncpg.Record, order: Order) -> asyncpg.Record:
+        """Price and seats at the same time; both must be known before either is given up."""
+        expires = datetime.now(UTC) + self.hold
+        hold = {"run": order.run, "class": order.comfort, "seats": order.seats, "count": order.adults + order.children}
+        party: dict[str, str | int] = {
+            "class": order.comfort,
+            "adults": order.adults,
+            "children": order.children,
+            "card": order.card,
+        }
+        fare, held = await asyncio.gather(
+            self.pricing.get(f"/fares/{order.trip}", **party),
+            self.seats.put(f"/holds/{row['reference']}", hold | {"until": (expires + _GRACE).isoformat()}),
+            return_exceptions=True,
+        )
+        if isinstance(fare, BaseException):
+            raise fare
+        if isinstance(held, BaseException):
+            raise held
+        leg = fare["leg"]
+        departs, arrives = datetime.fromisoformat(leg["departs"]), datetime.fromisoformat(leg["arrives"])
+        if departs <= datetime.now(UTC):
+            raise HTTPException(409, "this train has left")
+        facts = {name: leg[name] for name in ("line", "origin", "destination")}
+        seats, total = held["seats"], fare["total"]
+        kept = await self.bookings.move(
+            row, "held", **facts, departs=departs, arrives=arrives, seats=seats, total=total, expires_at=expires
+        )
+        if kept is None:
+            raise HTTPException(503, "this booking took too long; try again")
+        log.info("%s holds %s for %s", row["reference"], order.trip, fare["shown"])
+        return kept
+
+    async def _put(self, connection: Any, body: dict[str, Any]) -> None:
+        """Both readers of an event have a queue of their own."""
+        for queue in ("tickets", "notices"):
+            await self.outbox.put(connection, queue, body)
+
+
+def _payment(row: asyncpg.Record) -> str:
+    """Each attempt to pay has a name of its own, so that one that failed never counts later."""
+    return f"{row['reference']}-{row['attempt']}"
+
+
+def order_of(body: dict[str, Any], account: int) -> Order:
+    """The order in a body; 400 where it makes no sense."""
+    trip, seats = trip_of(word(body, "trip")), body.get("seats") or []
+    adults, children = number(body, "adults", 1), number(body, "children", 0)
+    if not 0 <= children <= 9 or not 1 <= adults <= 9:
+        raise HTTPException(400, "adults and children must be small whole numbers")
+    if not isinstance(seats, list) or not all(isinstance(seat, int) for seat in seats):
+        raise HTTPException(400, "seats must be a list of seat numbers")
+    if seats and len(set(seats)) != adults + children:
+        raise HTTPException(400, "there must be one seat for each passenger")
+    key, name = word(body, "key"), word(body, "name")
+    if len(key) > 64 or len(name) > 100:
+        raise HTTPException(400, "key has up to 64 and name up to 100 characters")
+    comfort = number(body, "class", 2)
+    if comfort not in (1, 2):
+        raise HTTPException(400, "class must be 1 or 2")
+    card = optional_word(body, "card", "none")
+    return Order(account, key, name, str(trip), trip.run, comfort, adults, children, card, tuple(seats))
+
+
+def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
+    """Routes and resources."""
+    database, store = Database(settings), Store(settings.redis)
+    pricing, seats, payment = (peer(settings, name) for name in ("pricing", "seats", "payment"))
+    bookings = Bookings(database)
+    outbox = Outbox(database, [Queue(store, "tickets"), Queue(store, "notices")])
+    hold = timedelta(minutes=settings.number("HOLD_MINUTES", HOLD_MINUTES))
+    office = Office(bookings, outbox, pricing, seats, payment, hold)
+
+    async def book(request: Request) -> Response:
+        made = await office.book(order_of(await body_of(request), request.path_params["account"]))
+        return _sealed(made, 201)
+
+    async def mine(request: Request) -> Response:
+        wanted = page(request)
+        rows = await bookings.page(request.path_params["account"], wanted)
+        more = rows[-1]["id"] if len(rows) == wanted.size else None
+        return JSONResponse({"bookings": [shown(row) for row in rows], "next": more, "seal": sign(f"{len(rows)}/{more}", 12)})
+
+    async def show(request: Request) -> Response:
+        return _sealed(shown(await bookings.find(request.path_params["booking"], request.path_params["account"])))
+
+    async def pay(request: Request) -> Response:
+        card = word(await body_of(request), "card")
+        return _sealed(await office.pay(request.path_params["booking"], request.path_params["account"], card))
+
+    async def cancel(request: Request) -> Response:
+        return _sealed(await office.cancel(request.path_params["booking"], request.path_params["account"]))
+
+    async def ticketed(request: Request) -> Response:
+        await office.ticketed(request.path_params["booking"])
+        return JSONResponse({})
+
+    routes = [
+        Route("/accounts/{account:int}/bookings", book, methods=["POST"]),
+        Route("/accounts/{account:int}/bookings", mine),
+        Route("/accounts/{account:int}/bookings/{booking}", show),
+        Route("/accounts/{account:int}/bookings/{booking}/payment", pay, methods=["POST"]),
+        Route("/accounts/{account:int}/bookings/{booking}/cancellation", cancel, methods=["POST"]),
+        Route("/bookings/{booking}/ticket", ticketed, methods=["PUT"]),
+    ]
+    sweep = Sweep(bookings.left_over, office.end)
+    return routes, [database, store, Tables(database), pricing, seats, payment, outbox, sweep]
+
+
+def _sealed(booking: dict[str, Any], status: int = 200) -> Response:
+    """A booking with the seal that its confirmation bears."""
+    return JSONResponse(booking | {"seal": sign(f"{booking['reference']}/{booking['state']}/{booking['total']}", 16)}, status)
+
+
+if __name__ == "__main__":
+    run(make)
