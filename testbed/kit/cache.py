@@ -38,7 +38,7 @@ class Store:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self.client.aclose()
+        await self.client.aclose(close_connection_pool=True)
 
 
 class Cache:
