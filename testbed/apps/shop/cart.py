@@ -1,8 +1,7 @@
-"""cart: what each session means to buy, in Redis, priced by products."""
+"""cart: what each browser's session means to buy, in Redis, priced by products. It stays with the browser when one signs in."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import Any
 
@@ -11,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from apps.shop.pricing import price_tag, total
+from apps.shop.pricing import price_tag, sign, total
 from kit.bodies import body_of, number
 from kit.cache import Store
-from kit.peers import Peer
+from kit.peers import Peer, peer
 from kit.service import Resource, run
 from kit.settings import Settings
 
@@ -56,33 +55,39 @@ class Carts:
     async def view(self, session: str) -> dict[str, Any]:
         """All lines with today's prices, and their sum."""
         held = await self.store.client.hgetall(f"cart:{session}")
-        if held:
-            await self.store.client.expire(f"cart:{session}", KEEP_SECONDS)
-        found = await asyncio.gather(*(self.products.get(f"/products/{int(product)}") for product in held))
-        lines = []
-        for product, quantity in zip(found, held.values(), strict=True):
-            amount = product["price"] * int(quantity)
-            lines.append(
-                {
-                    "product": product["id"],
-                    "name": product["name"],
-                    "price": product["price"],
-                    "quantity": int(quantity),
-                    "amount": amount,
-                    "tag": price_tag(product["name"], amount),
-                }
-            )
-        return {"lines": lines, "total": total([(line["price"], line["quantity"]) for line in lines])}
+        if not held:
+            return {"lines": [], "total": 0, "grams": 0}
+        await self.store.client.expire(f"cart:{session}", KEEP_SECONDS)
+        found = (await self.products.get("/products", ids=",".join(str(product) for product in held)))["products"]
+        lines = [_line(product, int(held[str(product["id"])])) for product in found]
+        return {
+            "lines": lines,
+            "total": total([(line["price"], line["quantity"]) for line in lines]),
+            "grams": sum(line["weight"] * line["quantity"] for line in lines),
+        }
 
     async def clear(self, session: str) -> None:
         """Forget the cart."""
         await self.store.client.delete(f"cart:{session}")
 
 
+def _line(product: dict[str, Any], quantity: int) -> dict[str, Any]:
+    amount = product["price"] * quantity
+    return {
+        "product": product["id"],
+        "name": product["name"],
+        "price": product["price"],
+        "weight": product["weight"],
+        "quantity": quantity,
+        "amount": amount,
+        "tag": price_tag(product["name"], amount),
+    }
+
+
 def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
     """Routes and resources."""
     store = Store(settings.redis)
-    products = Peer("products", settings.peer("products"))
+    products = peer(settings, "products")
     carts = Carts(store, products)
 
     async def add(request: Request) -> Response:
@@ -97,7 +102,9 @@ def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
         return JSONResponse({})
 
     async def view(request: Request) -> Response:
-        return JSONResponse(await carts.view(request.path_params["session"]))
+        session = request.path_params["session"]
+        cart = await carts.view(session)
+        return JSONResponse(cart | {"seal": sign(f"{session}/{cart['total']}")[:12]})
 
     async def clear(request: Request) -> Response:
         await carts.clear(request.path_params["session"])
