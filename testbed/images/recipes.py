@@ -58,6 +58,8 @@ BACKENDS = (
     Recipe("redis:7", HERE / "redis", base=DEBIAN),
     Recipe("prom/prometheus:v2.42.0", HERE / "prometheus", base=DEBIAN),
     Recipe("revelio/logshipper:dev", HERE / "logshipper", base=DEBIAN, published=False),
+    Recipe("revelio/observer:dev", HERE / "observer", base=PYTHON, published=False),
+    Recipe("quay.io/prometheuscommunity/postgres-exporter:v0.11.1", HERE / "postgres-exporter", base=DEBIAN),
     Recipe("gcr.io/cadvisor/cadvisor:v0.49.2", HERE / "cadvisor", base=DEBIAN, artifact=artifacts.CADVISOR),
     Recipe(
         "docker.elastic.co/elasticsearch/elasticsearch:8.19.21",
