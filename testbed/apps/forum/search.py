@@ -21,9 +21,9 @@ LONGEST = 200
 RANKED = 60
 """So many of the newest hits are ranked: to rank a text is to parse it."""
 AROUND = 160
-_WORDS = "to_tsvector('english', title || ' ' || body)"
+_WORDS = "to_tsvector('english', p.title || ' ' || p.body)"
 _SEARCH = f"""
-WITH hits AS MATERIALIZED (SELECT id FROM posts WHERE {_WORDS} @@ websearch_to_tsquery('english', $1)),
+WITH hits AS MATERIALIZED (SELECT p.id FROM posts p WHERE {_WORDS} @@ websearch_to_tsquery('english', $1)),
   newest AS (SELECT id, count(*) OVER () AS found FROM hits ORDER BY id DESC LIMIT $2)
 SELECT p.id, p.title, p.body, p.score, p.comments, extract(epoch FROM p.at)::float8 AS at, u.name AS author, c.name AS community,
   found, ts_rank({_WORDS}, websearch_to_tsquery('english', $1)) AS rank

@@ -7,7 +7,7 @@ import logging
 from asyncpg.pool import PoolConnectionProxy
 
 from apps.forum.ranking import HOT_SQL
-from apps.forum.words import ANIMALS, COMMON, COMMUNITIES, TOPICS
+from apps.forum.words import ANIMALS, COMMON, COMMUNITIES, KINDS, OPENINGS, SUBJECTS, TOPICS
 from kit.passwords import hash_password
 from kit.schema import SEED_SECONDS
 
@@ -52,7 +52,9 @@ INSERT INTO posts (id, community, author, key, title, body, score, comments, hot
 SELECT id, community, author, 'first-' || id, title, body, score, comments, {HOT_SQL}, at
 FROM (SELECT id, community, author, title, body, at, coalesce(score, 0)::int AS score, coalesce(comments, 0) AS comments
 FROM (SELECT g AS id, 1 + floor(power(whereabouts, 1.7) * $2::int)::int AS community,
-        1 + floor(power(whose, 1.4) * $3::int)::int AS author, initcap(a.title) AS title,
+        1 + floor(power(whose, 1.4) * $3::int)::int AS author,
+        ($4::text[])[1 + g % cardinality($4)] || ' ' || ($5::text[])[1 + g / 7 % cardinality($5)] || ' '
+          || ($6::text[])[1 + g * 31 / 13 % cardinality($6)] AS title,
         a.text || ' **' || b.title || '**, ' || b.text || E'\\n\\n> ' || c.text || E'\\n\\n- ' || d.title || E'\\n- *'
           || a.title || E'*\\n\\n' || d.text AS body,
         now() - ($1::int - g) * interval '9 min' - interval '9 min' AS at
@@ -117,7 +119,7 @@ async def seed(connection: PoolConnectionProxy) -> None:
     await do(_VOTES_ON_POSTS, POSTS, MEMBERS)
     await do(_VOTES_ON_COMMENTS, COMMENTS, MEMBERS)
     await do(_THREADS, COMMENTS, POSTS, MEMBERS)
-    await do(_POSTS, POSTS, len(COMMUNITIES), MEMBERS)
+    await do(_POSTS, POSTS, len(COMMUNITIES), MEMBERS, list(OPENINGS), list(KINDS), list(SUBJECTS))
     await do(_COMMENTS, COMMENTS)
     await do(_KARMA)
     await do(_INBOX, COMMENTS)

@@ -48,7 +48,23 @@ COMMUNITIES = {
 }
 """The last one is the quietest: newcomers try things out there."""
 COMMON = ("the", "a", "with", "for", "and", "from", "this", "has", "very", "not", "my", "our", "when", "about", "more", "good")
-_ONSETS = [
+OPENINGS = (
+    "How do you look after",
+    "What I learned about",
+    "Anyone else struggling with",
+    "My first attempt at",
+    "Where to begin with",
+    "The best advice on",
+    "Does anybody still care for",
+    "A short guide to",
+    "Too much money for",
+    "Mistakes to avoid with",
+    "Looking for help with",
+    "In praise of",
+)
+KINDS = ("old", "cheap", "simple", "broken", "large", "small", "new", "home-made", "second-hand", "difficult")
+SUBJECTS = tuple(word for about in COMMUNITIES.values() for word in about.split())
+_ONSETS = (
     "bra",
     "cle",
     "dro",
@@ -68,9 +84,8 @@ _ONSETS = [
     "ul",
     "ve",
     "wan",
-    "zi",
-]
-_ENDS = [
+)
+_ENDS = (
     "ber",
     "dan",
     "fel",
@@ -88,16 +103,7 @@ _ENDS = [
     "zen",
     "ling",
     "mar",
-    "nis",
-    "post",
-    "ture",
-    "gate",
-    "field",
-    "stone",
-    "worth",
-    "brook",
-]
-TOPICS = (
-    *(word for about in COMMUNITIES.values() for word in about.split()),
-    *(onset + end for onset in _ONSETS for end in _ENDS),
 )
+_RARE = tuple(onset + end for onset in _ONSETS for end in _ENDS)
+TOPICS = (*SUBJECTS, *_RARE)
+"""What sentences are about: subjects, and rare words."""
