@@ -45,7 +45,7 @@ class Office:
         self.pricing, self.seats, self.payment = pricing, seats, payment
 
     async def book(self, order: Order) -> dict[str, Any]:
-        """Hold seats at today's fare. The same key gives the same booking; what fails is taken back, and the key is free again."""
+        """Hold seats at the fare. The same key gives the same booking; what fails is taken back, and its key is free again."""
         row, fresh = await self.bookings.claim(order)
         if not fresh:
             return shown(row)
@@ -174,33 +174,35 @@ class Office:
         """Price and seats at the same time; both must be known before either is given up."""
         expires = datetime.now(UTC) + self.hold
         hold = {"run": order.run, "class": order.comfort, "seats": order.seats, "count": order.adults + order.children}
-        party: dict[str, str | int] = {
+        party: dict[str, Any] = {
             "class": order.comfort,
             "adults": order.adults,
             "children": order.children,
             "card": order.card,
         }
-        fare, held = await asyncio.gather(
+        priced: Any
+        held: Any
+        priced, held = await asyncio.gather(
             self.pricing.get(f"/fares/{order.trip}", **party),
             self.seats.put(f"/holds/{row['reference']}", hold | {"until": (expires + _GRACE).isoformat()}),
             return_exceptions=True,
         )
-        if isinstance(fare, BaseException):
-            raise fare
+        if isinstance(priced, BaseException):
+            raise priced
         if isinstance(held, BaseException):
             raise held
-        leg = fare["leg"]
+        leg = priced["leg"]
         departs, arrives = datetime.fromisoformat(leg["departs"]), datetime.fromisoformat(leg["arrives"])
         if departs <= datetime.now(UTC):
             raise HTTPException(409, "this train has left")
         facts = {name: leg[name] for name in ("line", "origin", "destination")}
-        seats, total = held["seats"], fare["total"]
+        seats, total = held["seats"], priced["total"]
         kept = await self.bookings.move(
             row, "held", **facts, departs=departs, arrives=arrives, seats=seats, total=total, expires_at=expires
         )
         if kept is None:
             raise HTTPException(503, "this booking took too long; try again")
-        log.info("%s holds %s for %s", row["reference"], order.trip, fare["shown"])
+        log.info("%s holds %s for %s", row["reference"], order.trip, priced["shown"])
         return kept
 
     async def _put(self, connection: Any, body: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ class Place:
 
 @cache
 def places(coaches: int) -> tuple[Place, ...]:
-    """All seats of a train of so many coaches, by number. Of several coaches the first is first class; a railcar has one, second class."""
+    """All seats of a train of so many coaches, by number. The first of several is first class; a railcar has none."""
     return tuple(place for coach in range(1, coaches + 1) for place in _coach(coach, coaches))
 
 
@@ -50,7 +50,7 @@ def spoken(seat: int) -> str:
 
 
 def pick(coaches: int, comfort: int, taken: Set[int], count: int) -> tuple[int, ...]:
-    """The best free seats for so many people; () when there are too few. Side by side first, then by the window, then by number."""
+    """The best free seats for so many people; () when there are too few. Side by side first, then by the window."""
     free = [place for place in places(coaches) if place.comfort == comfort and place.number not in taken]
     if len(free) < count:
         return ()
@@ -71,7 +71,8 @@ def _boxes(coaches: int, taken: Set[int]) -> Iterator[str]:
         x = place.row * _PITCH
         y = ((place.coach - 1) * 6 + "ABCD".index(place.letter) + (place.letter in "CD")) * _PITCH
         state = "taken" if place.number in taken else "free"
-        yield f'<rect class="{state}" x="{x}" y="{y}" width="16" height="16"><title>{spoken(place.number)}, {state}</title></rect>'
+        title = f"{spoken(place.number)}, {state}"
+        yield f'<rect class="{state}" x="{x}" y="{y}" width="16" height="16"><title>{title}</title></rect>'
 
 
 def _spread(group: list[Place]) -> tuple[int, int]:

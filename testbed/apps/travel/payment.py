@@ -37,7 +37,7 @@ class Ledger:
         self.database = database
 
     async def capture(self, payment: str, booking: str, account: int, amount: int, card: str) -> dict[str, Any]:
-        """Authorise and capture; asked again, the same receipt. 402 for a card that is none or is declined, 409 once withdrawn."""
+        """Authorise and capture; asked again, the same receipt. 402 for a card that is none or declined, 409 once withdrawn."""
         digits = card.replace(" ", "")
         if not (digits.isascii() and digits.isdigit() and len(digits) == 16 and _luhn(digits)):
             raise HTTPException(402, "the card number is not valid")

@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 _TAKEN = "SELECT seat FROM taken WHERE run = $1 AND (state = 'sold' OR until > now())"
 _FREE = """
 SELECT r.id, r.coaches, count(t.seat) AS gone FROM runs r
-LEFT JOIN taken t ON t.run = r.id AND (t.state = 'sold' OR t.until > now()) WHERE r.id = ANY($1::int[]) GROUP BY r.id, r.coaches"""
+LEFT JOIN taken t ON t.run = r.id AND (t.state = 'sold' OR t.until > now())
+WHERE r.id = ANY($1::int[]) GROUP BY r.id, r.coaches"""
 _HOLD = """
 INSERT INTO taken (run, seat, booking, state, until) SELECT $1, unnest($2::int[]), $3, 'held', $4
 ON CONFLICT (run, seat) DO UPDATE SET booking = excluded.booking, until = excluded.until

@@ -31,8 +31,8 @@ _LAST_NAMES = [
 
 _RUNS = """
 INSERT INTO runs (id, line, coaches)
-SELECT (day * $1 + l.id - 1) * $2 + i + 1, l.id, l.coaches FROM lines l, generate_series(0, $3 - 1) day, generate_series(0, $2 - 1) i
-ORDER BY 1"""
+SELECT (day * $1 + l.id - 1) * $2 + i + 1, l.id, l.coaches FROM lines l, generate_series(0, $3 - 1) day,
+  generate_series(0, $2 - 1) i ORDER BY 1"""
 _STOPS = """
 INSERT INTO stops (run, position, station, arrives, departs, km, platform)
 SELECT (day * $1 + l.line - 1) * $2 + i + 1, p.position, l.station,
@@ -48,12 +48,13 @@ ORDER BY 1, 2"""
 _TRAVELLERS = """
 INSERT INTO accounts (id, email, name, password)
 SELECT n, 'traveller' || n || '@example.org',
-  ($1::text[])[1 + n % cardinality($1)] || ' ' || ($2::text[])[1 + n * 7 % cardinality($2)], $3 FROM generate_series(1, $4::int) n"""
+  ($1::text[])[1 + n % cardinality($1)] || ' ' || ($2::text[])[1 + n * 7 % cardinality($2)], $3
+FROM generate_series(1, $4::int) n"""
 _REFERENCE = "'P' || upper(lpad(to_hex((n::bigint * 2654435761) % 4294967296), 8, '0'))"
 """The multiplier is odd, so that no two numbers give the same reference."""
 _PAST = f"""
-INSERT INTO bookings (id, reference, account, key, state, name, trip, run, comfort, adults, children, card, line, origin, destination,
-  departs, arrives, seats, total, refund, made_at, changed_at)
+INSERT INTO bookings (id, reference, account, key, state, name, trip, run, comfort, adults, children, card, line, origin,
+  destination, departs, arrives, seats, total, refund, made_at, changed_at)
 SELECT n, {_REFERENCE}, a.id, 'past-' || n,
   CASE WHEN n % 50 = 0 THEN 'expired' WHEN n % 12 = 0 THEN 'cancelled' ELSE 'ticketed' END, a.name,
   '0-' || e.origin || '-' || e.destination, 0, 2, 1, 0, (ARRAY['none', 'quarter', 'half', 'youth'])[1 + n % 4], e.name, e.origin,
@@ -64,8 +65,8 @@ FROM generate_series(1, $2::int) n
   LATERAL (SELECT $1::timestamptz - ($2 - n + 1) * interval '3 min' AS made_at) m,
   LATERAL (SELECT least(made_at + (1 + n % 20) * interval '7 h', $1 - interval '3 h') AS departs) d"""
 _AHEAD = f"""
-INSERT INTO bookings (id, reference, account, key, state, name, trip, run, comfort, adults, children, card, line, origin, destination,
-  departs, arrives, seats, total, made_at, changed_at)
+INSERT INTO bookings (id, reference, account, key, state, name, trip, run, comfort, adults, children, card, line, origin,
+  destination, departs, arrives, seats, total, made_at, changed_at)
 SELECT n, {_REFERENCE}, a.id, 'ahead-' || n, 'ticketed', a.name, r.id || '-' || f.station || '-' || t.station, r.id, 2, 1, 0,
   'none', l.name, f.station, t.station, f.departs, t.arrives, ARRAY[100 * r.coaches + 1 + (n / ($4 / 4)) % 4 * 5],
   1500 + n * 137 % 9000 / 5 * 5, $1, $1
