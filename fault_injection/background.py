@@ -9,15 +9,16 @@ from __future__ import annotations
 import fcntl
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fault_injection.apps import app_named
+from fault_injection.apps import App, app_named
 from fault_injection.engine import DockerEngine, Engine
 from fault_injection.journal import Journal
 from fault_injection.load import PAGES, burst
 from revelio.errors import FaultError
 
+Wanted = Callable[[], bool]
 LOCK = "background.lock"
 LONGEST_S = 300.0
 """No background fault outlives this, whatever happened to who started it."""
@@ -38,7 +39,7 @@ def wait_until_gone(folder: Path, seconds: float = 20.0) -> None:
                 time.sleep(0.1)
 
 
-def pause_by_turns(engine: Engine, service: str, on_s: float, off_s: float, wanted: Callable[[], bool]) -> None:
+def pause_by_turns(engine: Engine, service: str, on_s: float, off_s: float, wanted: Wanted) -> None:
     """Pause ``service`` for ``on_s``, let it go on for ``off_s``, and so on; never leaves it paused."""
     try:
         while wanted():
@@ -50,10 +51,22 @@ def pause_by_turns(engine: Engine, service: str, on_s: float, off_s: float, want
         engine.unpause(service)
 
 
-def _sleep(seconds: float, wanted: Callable[[], bool]) -> None:
+def _sleep(seconds: float, wanted: Wanted) -> None:
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0 and wanted():
         time.sleep(min(0.25, left))
+
+
+def _pause(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    pause_by_turns(DockerEngine(app.project), service, float(values["on_s"]), float(values["off_s"]), wanted)
+
+
+def _burst(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    burst(app.address, PAGES[app.name], float(values["rate"]), float(values["seconds"]), wanted)
+
+
+ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {"pause": _pause, "burst": _burst}
+"""What such a process can do, by the name that a fault's step gives it."""
 
 
 def main(arguments: list[str]) -> None:
@@ -68,12 +81,7 @@ def main(arguments: list[str]) -> None:
         def wanted() -> bool:
             return time.monotonic() < end and journal.wanted(fault_id)
 
-        app = app_named(app_name)
-        if values["act"] == "pause":
-            engine = DockerEngine(app.project)
-            pause_by_turns(engine, service, float(values["on_s"]), float(values["off_s"]), wanted)
-        elif values["act"] == "burst":
-            burst(app.address, PAGES[app.name], float(values["rate"]), float(values["seconds"]), wanted)
+        ACTS[values["act"]](app_named(app_name), service, values, wanted)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import docker
@@ -33,6 +34,14 @@ class CpuUsage:
     used_s: float
     periods: int
     throttled_periods: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A container's limits as the engine keeps them; 0 bytes and 0 processes mean no limit."""
+
+    memory_bytes: int = 0
+    processes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,36 @@ class Engine(Protocol):
     def restart(self, service: str) -> None:
         """Stop and start it."""
 
+    def stop(self, service: str) -> None:
+        """End it in good order."""
+
+    def start(self, service: str) -> None:
+        """Start it; nothing happens when it runs."""
+
+    def kill(self, service: str, signal: str) -> None:
+        """Send its first process a signal; nothing happens when it does not run."""
+
+    def restarts(self, service: str) -> int:
+        """How often the engine itself started it again."""
+
+    def pid(self, service: str) -> int:
+        """Its first process on the host; ``FaultError`` when it does not run."""
+
+    def bounds(self, service: str) -> Bounds:
+        """The memory and process limits now in force."""
+
+    def set_bounds(self, service: str, bounds: Bounds) -> None:
+        """Put them in force at once."""
+
+    def environment(self, service: str) -> dict[str, str]:
+        """The variables that its configuration gives it."""
+
+    def in_network(self, service: str, *command: str) -> str:
+        """Run one of the host's commands in the container's network namespace and give its output; ``FaultError``."""
+
+    def cgroup_file(self, service: str, controller: str, name: str) -> Path:
+        """A file of its control group, of whichever version the host has; ``FaultError`` when it is not there."""
+
 
 class DockerEngine:
     """The local Docker engine, seen through one compose project's labels."""
@@ -127,11 +166,7 @@ class DockerEngine:
             options = [f"--cpus={limit.nano_cpus / 1e9:.9f}"]
         else:
             options = [f"--cpu-period={limit.period_us or 100_000}", f"--cpu-quota={limit.quota_us or -1}"]
-        done = subprocess.run(
-            ["docker", "update", *options, self.container_id(service)], capture_output=True, text=True, timeout=30, check=False
-        )
-        if done.returncode:
-            raise FaultError(f"docker update of {service} failed: {done.stderr.strip()}")
+        _said(["docker", "update", *options, self.container_id(service)], f"docker update of {service}")
 
     def cpu_usage(self, service: str) -> CpuUsage:
         """One reading of the stats API."""
@@ -186,3 +221,67 @@ class DockerEngine:
     def restart(self, service: str) -> None:
         """Two seconds of grace, as a quick rollout gives."""
         self._container(service).restart(timeout=2)
+
+    def stop(self, service: str) -> None:
+        """Two seconds of grace. The engine does not start it again by itself."""
+        self._container(service).stop(timeout=2)
+
+    def start(self, service: str) -> None:
+        """No effect when it runs."""
+        self._container(service).start()
+
+    def kill(self, service: str, signal: str) -> None:
+        """Through the engine's API, which counts it as somebody's wish: a first process killed so is not started again."""
+        container = self._container(service)
+        if container.status == "running":
+            container.kill(signal)
+
+    def restarts(self, service: str) -> int:
+        """As `docker inspect` counts them."""
+        return int(self._container(service).attrs["RestartCount"])
+
+    def pid(self, service: str) -> int:
+        """As `docker inspect` shows it."""
+        found = int(self._container(service).attrs["State"]["Pid"])
+        if not found:
+            raise FaultError(f"{service} does not run")
+        return found
+
+    def bounds(self, service: str) -> Bounds:
+        """As `docker inspect` shows them."""
+        host = self._container(service).attrs["HostConfig"]
+        return Bounds(int(host.get("Memory") or 0), max(0, int(host.get("PidsLimit") or 0)))
+
+    def set_bounds(self, service: str, bounds: Bounds) -> None:
+        """`docker update`: swap is bounded with memory, or the limit would only mean swapping."""
+        memory = str(bounds.memory_bytes) if bounds.memory_bytes else "-1"
+        options = [f"--memory={memory}", f"--memory-swap={memory}", f"--pids-limit={bounds.processes or -1}"]
+        _said(["docker", "update", *options, self.container_id(service)], f"docker update of {service}")
+
+    def environment(self, service: str) -> dict[str, str]:
+        """As `docker inspect` shows it, with what the image sets."""
+        return dict(pair.split("=", 1) for pair in self._container(service).attrs["Config"]["Env"])
+
+    def in_network(self, service: str, *command: str) -> str:
+        """By `nsenter`: nothing is started inside the container."""
+        return _said(["nsenter", "--target", str(self.pid(service)), "--net", *command], f"`{' '.join(command)}` at {service}")
+
+    def cgroup_file(self, service: str, controller: str, name: str) -> Path:
+        """Found through its first process, so that it holds for both versions and any parent group."""
+        for line in Path(f"/proc/{self.pid(service)}/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controllers == "" or controller in controllers.split(","):
+                folder = Path("/sys/fs/cgroup") / (controller if controllers else "") / path.lstrip("/")
+                if (folder / name).exists():
+                    return folder / name
+        raise FaultError(f"the control group of {service} has no {controller} file {name} on this machine")
+
+
+def _said(command: list[str], what: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except OSError as error:
+        raise FaultError(f"{what} cannot be run: {error}; install the program and run as root") from error
+    if done.returncode:
+        raise FaultError(f"{what} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout

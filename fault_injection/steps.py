@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 
 from fault_injection.apps import App
 from fault_injection.background import wait_until_gone
-from fault_injection.engine import CpuLimit, Engine, StoredFile
+from fault_injection.engine import Bounds, CpuLimit, Engine, StoredFile
 from fault_injection.journal import Journal
 from fault_injection.spec import Step
 from revelio.errors import FaultError
+from testbed.errors import StackError
+from testbed.stack import find_project, reconfigure
 
 
 def cpu_step(engine: Engine, service: str, limit: CpuLimit) -> Step:
@@ -30,10 +32,42 @@ def files_step(engine: Engine, service: str, files: Mapping[str, StoredFile]) ->
     return Step("write_files", service, engine.container_id(service), (("files", json.dumps(packed)),))
 
 
+def bounds_step(engine: Engine, service: str, bounds: Bounds) -> Step:
+    """Put memory and process limits in force."""
+    figures = (("memory_bytes", bounds.memory_bytes), ("processes", bounds.processes))
+    return Step("set_bounds", service, engine.container_id(service), figures)
+
+
+def network_step(engine: Engine, service: str, *command: str, undoes: bool = False) -> Step:
+    """Run a command in the container's network namespace; one that ``undoes`` may find nothing to undo."""
+    return Step("in_network", service, engine.container_id(service), (("command", json.dumps(command)), ("undoes", int(undoes))))
+
+
+def cgroup_step(engine: Engine, service: str, controller: str, name: str, text: str) -> Step:
+    """Write a file of the container's control group."""
+    return Step(
+        "write_cgroup", service, engine.container_id(service), (("controller", controller), ("name", name), ("text", text))
+    )
+
+
+def configure_step(service: str, changed: Mapping[str, str]) -> Step:
+    """Roll a service out anew with some variables changed; with none, as its configuration was.
+
+    It is about the service and not about one container of it, since each rollout makes another.
+    """
+    return Step("configure", service, "", (("changed", json.dumps(dict(changed), sort_keys=True)),))
+
+
 def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: str) -> None:
     """Do one step. Raises ``FaultError`` when the engine refuses it or the container was replaced meanwhile."""
     if step.action == "stop_background":
         wait_until_gone(journal.folder)
+        return
+    if step.action == "configure":
+        try:
+            reconfigure(find_project(app.name), step.service, json.loads(str(step.argument("changed"))))
+        except StackError as error:
+            raise FaultError(str(error)) from error
         return
     if engine.container_id(step.service) != step.container:
         raise FaultError(f"the container of {step.service} was replaced meanwhile; try again")
@@ -45,7 +79,7 @@ def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: st
 
 def revert(step: Step, app: App, engine: Engine, journal: Journal, fault_id: str) -> str:
     """Do one undoing step; the reason why it was moot, or an empty text."""
-    if step.action == "stop_background":
+    if step.action in ("stop_background", "configure"):
         perform(step, app, engine, journal, fault_id)
         return ""
     try:
@@ -65,6 +99,12 @@ def _action(step: Step) -> Callable[[Step, Engine], None]:
         "unpause": lambda s, e: e.unpause(s.service),
         "restart": lambda s, e: e.restart(s.service),
         "write_files": _write_files,
+        "stop": lambda s, e: e.stop(s.service),
+        "start": lambda s, e: e.start(s.service),
+        "kill": lambda s, e: e.kill(s.service, str(s.argument("signal"))),
+        "set_bounds": _set_bounds,
+        "in_network": _in_network,
+        "write_cgroup": _write_cgroup,
     }
     if step.action not in actions:
         raise FaultError(f"unknown step {step.action!r} in the journal; it is from another version")
@@ -84,6 +124,27 @@ def _write_files(step: Step, engine: Engine) -> None:
         engine.restart(step.service)
     elif engine.state(step.service) != "running":
         engine.restart(step.service)
+
+
+def _set_bounds(step: Step, engine: Engine) -> None:
+    engine.set_bounds(step.service, Bounds(int(step.argument("memory_bytes")), int(step.argument("processes"))))
+
+
+def _in_network(step: Step, engine: Engine) -> None:
+    try:
+        engine.in_network(step.service, *json.loads(str(step.argument("command"))))
+    except FaultError:
+        # A namespace ends with its container's processes, and what was put into it ends with it.
+        if not step.argument("undoes"):
+            raise
+
+
+def _write_cgroup(step: Step, engine: Engine) -> None:
+    controller, name, text = (str(step.argument(part)) for part in ("controller", "name", "text"))
+    try:
+        engine.cgroup_file(step.service, controller, name).write_text(text)
+    except OSError as error:
+        raise FaultError(f"{name} of {step.service} does not take {text!r}: {error}") from error
 
 
 def _start_background(step: Step, app: App, journal: Journal, fault_id: str) -> None:

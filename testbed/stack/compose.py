@@ -5,6 +5,9 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
+
+import yaml
 
 from testbed.errors import StackError
 from testbed.stack.project import ROOT, Project
@@ -37,6 +40,23 @@ def run(project: Project, *arguments: str) -> None:
         )
         said = [line for line in done.stderr.splitlines() if not progress.search(line)][-5:]
         raise StackError(f"`{' '.join(arguments)}` of {project.name} failed: {' | '.join(dict.fromkeys(said))}")
+
+
+def reconfigure(project: Project, service: str, changed: Mapping[str, str]) -> None:
+    """Roll one service out anew with some variables of its environment changed; with none, as its files have it.
+
+    What was changed for other services stays so. Raises StackError.
+    """
+    project.state.mkdir(parents=True, exist_ok=True)
+    kept = yaml.safe_load(project.changes.read_text())["services"] if project.changes.exists() else {}
+    services = {name: entry for name, entry in kept.items() if name != service}
+    if changed:
+        services[service] = {"environment": dict(changed)}
+    if services:
+        project.changes.write_text(yaml.safe_dump({"services": services}))
+    else:
+        project.changes.unlink(missing_ok=True)
+    run(project, "up", "--detach", "--no-build", "--no-deps", service)
 
 
 def _mounted_configuration() -> str:

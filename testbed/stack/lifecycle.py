@@ -58,6 +58,7 @@ def down(app: str, progress: Progress = silent) -> None:
                 container.unpause()
         compose.run(project, "down", "--volumes", "--remove-orphans", "--timeout", "3")
         remove_all(client, project.name)
+        project.changes.unlink(missing_ok=True)
         progress(Step("containers", "done", "removed"))
 
 

@@ -30,9 +30,15 @@ class Project:
         return ROOT / "var" / "testbed" / self.name
 
     @property
+    def changes(self) -> Path:
+        """Compose file of the settings that an operator has changed since; it need not be there."""
+        return self.state / "changes.yml"
+
+    @property
     def compose_files(self) -> tuple[Path, ...]:
-        """Stores and backends, then the application's own services."""
-        return COMPOSE_FILE, APPS / self.app / "compose.yml"
+        """Stores and backends, then the application's own services, then what an operator has changed."""
+        files = (COMPOSE_FILE, APPS / self.app / "compose.yml")
+        return (*files, self.changes) if self.changes.exists() else files
 
     @property
     def ports(self) -> dict[str, int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
-from fault_injection.engine import CpuLimit, CpuUsage, StoredFile
+from fault_injection.engine import Bounds, CpuLimit, CpuUsage, StoredFile
 from revelio.errors import FaultError
 
 
@@ -21,7 +22,11 @@ class FakeEngine:
         self.files: dict[tuple[str, str], StoredFile] = {}
         self.ids = {s: f"id-{s}" for s in services}
         self.acts: list[str] = []
-        self.restarts = 0
+        self.restart_count = 0
+        self.bounded = {s: Bounds(256 * 2**20, 0) for s in services}
+        self.environments: dict[str, dict[str, str]] = {s: {} for s in services}
+        self.said = ""
+        self.cgroup = Path("/nowhere")
         self.die_after: int | None = None
         self.refuse: str = ""
         self.throttled_share = 0.9
@@ -74,5 +79,40 @@ class FakeEngine:
 
     def restart(self, service: str) -> None:
         self.states[service] = "running"
-        self.restarts += 1
+        self.restart_count += 1
         self._act(f"restart {service}")
+
+    def stop(self, service: str) -> None:
+        self.states[service] = "exited"
+        self._act(f"stop {service}")
+
+    def start(self, service: str) -> None:
+        self.states[service] = "running"
+        self._act(f"start {service}")
+
+    def kill(self, service: str, signal: str) -> None:
+        self.states[service] = "exited"
+        self._act(f"kill {service} {signal}")
+
+    def restarts(self, service: str) -> int:
+        return self.restart_count
+
+    def pid(self, service: str) -> int:
+        return 1
+
+    def bounds(self, service: str) -> Bounds:
+        return self.bounded[service]
+
+    def set_bounds(self, service: str, bounds: Bounds) -> None:
+        self.bounded[service] = bounds
+        self._act(f"bound {service}")
+
+    def environment(self, service: str) -> dict[str, str]:
+        return self.environments[service]
+
+    def in_network(self, service: str, *command: str) -> str:
+        self._act(f"net {service} {' '.join(command)}")
+        return self.said
+
+    def cgroup_file(self, service: str, controller: str, name: str) -> Path:
+        return self.cgroup / f"{service}.{controller}.{name}"

@@ -66,14 +66,14 @@ def test_a_rollout_changes_file_and_version_and_undoing_brings_both_back(engine:
     for step in change.undo:
         assert revert(step, APP, engine, Journal(tmp_path), "a1") == ""
     assert engine.files == before
-    assert engine.restarts == 2
+    assert engine.restart_count == 2
 
 
 def test_undoing_twice_restarts_once(engine: FakeEngine, tmp_path: Path) -> None:
     change = ExceptionOnInput().change(APP, Fault("exception_on_input", "cart", "all"), engine)
     for step in (*change.do, *change.undo, *change.undo):
         perform(step, APP, engine, Journal(tmp_path), "a1")
-    assert engine.restarts == 2
+    assert engine.restart_count == 2
 
 
 def test_a_source_without_the_function_is_refused_before_anything_is_done(engine: FakeEngine) -> None:
