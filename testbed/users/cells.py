@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from testbed.users.corpus import symptoms
 from testbed.users.notes import Visit
 
 _SITE_SHARE = 0.7
@@ -21,17 +22,22 @@ def cells(app: str, window: Sequence[Visit], baseline: Sequence[Visit] = ()) -> 
     """Cells that fit, the worst first; site-wide ones before single features where most features suffer alike.
 
     When nobody suffered: ``busy_spike`` where the pages took clearly longer than in the baseline, else ``unrelated``.
-    Cells with variants (``#1`` ...) are given without the variant: ``shop/_site/site_slow``.
+    Cells with variants (``#1`` ...) are given without the variant: ``shop/_site/site_slow``. A symptom that nobody has
+    written about for its feature is what remains of it to a person: something went wrong.
     """
     by_feature: dict[str, list[Visit]] = defaultdict(list)
     for visit in window:
         by_feature[visit.feature].append(visit)
-    symptoms = {f: s for f, visits in by_feature.items() if (s := symptom(visits))}
-    if not symptoms:
+    suffered = {f: _told(app, f, s) for f, visits in by_feature.items() if (s := symptom(visits))}
+    if not suffered:
         return (f"{app}/_site/{'busy_spike' if _slower(window, baseline) else 'unrelated'}",)
-    found = [f"{app}/_site/{s}" for s in _site_wide(symptoms, len(by_feature))]
-    worst_first = sorted(symptoms, key=lambda f: (-_badness(by_feature[f]), f))
-    return (*found, *(f"{app}/{f}/{symptoms[f]}" for f in worst_first))
+    found = [f"{app}/_site/{s}" for s in _site_wide(suffered, len(by_feature))]
+    worst_first = sorted(suffered, key=lambda f: (-_badness(by_feature[f]), f))
+    return (*found, *(f"{app}/{f}/{suffered[f]}" for f in worst_first))
+
+
+def _told(app: str, feature: str, symptom: str) -> str:
+    return symptom if symptom in symptoms(app)[feature] else "error"
 
 
 def symptom(visits: Sequence[Visit]) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.errors import CorpusError
+from testbed.users.corpus import CORPUS
 from testbed.users.notes import SLOW_SECONDS, Visit
 
-CORPUS = Path(__file__).resolve().parent.parent / "reports"
 _ITEMS = ("linen shirt", "oak lamp", "copper kettle", "wool blanket", "walnut shelf", "glass vase")
 
 

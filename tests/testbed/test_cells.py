@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.users.cells import cells, symptom
+from testbed.users.corpus import features, symptoms
 from testbed.users.notes import Visit, outcome_of
 
 FEATURES = ("home", "product", "search", "cart_add", "cart_view", "payment", "checkout", "orders")
@@ -76,3 +77,17 @@ def test_when_nobody_suffered_the_report_is_about_something_else_or_a_busy_hour(
 )
 def test_an_answer_is_called_what_a_person_would_call_it(seconds: float, status: int | None, expected: str) -> None:
     assert outcome_of(seconds, status) == expected
+
+
+@pytest.mark.parametrize("app", ["shop", "forum", "travel"])
+@pytest.mark.parametrize("outcomes", ["......", "tttttt", "eeeeee", "e.e..e.e", "..ssssss", "wwwwww", "mmmmmm", "llllll"])
+def test_every_complaint_is_one_that_people_have_written(app: str, outcomes: str) -> None:
+    for feature in features(app):
+        for cell in cells(app, visits(feature, outcomes)):
+            _, of, complaint = cell.split("/")
+            assert complaint in symptoms(app)[of]
+
+
+def test_what_nobody_has_written_of_a_feature_is_an_error_to_its_users() -> None:
+    assert cells("shop", visits("login", "wwwwww")) == ("shop/login/error",)
+    assert cells("shop", visits("login", "llllll")) == ("shop/login/lost_state",)
