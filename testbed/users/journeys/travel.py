@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import secrets
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,13 +15,14 @@ PASSWORD = "mind the gap please"
 TRAVELLERS = 20_000
 DAYS = 14
 """People look for trains from tomorrow on; later days are left alone."""
+THINK_SECONDS = (1.5, 4.0)
 CARDS = ("none", "none", "none", "quarter", "half", "youth")
 
 
 class Traveller(HttpUser):
     """One visitor at a time, who thinks for some seconds between two pages."""
 
-    wait_time = between(1.5, 4.0)
+    wait_time = between(*THINK_SECONDS)
     network_timeout = 10.0
     connection_timeout = 5.0
 
@@ -124,7 +126,7 @@ class Traveller(HttpUser):
 
     def _think(self) -> None:
         """As long as between two errands."""
-        self.wait()
+        time.sleep(random.uniform(*THINK_SECONDS))
 
     def _json(self, answer: Any) -> Any:
         """What the page says; None where it failed."""
