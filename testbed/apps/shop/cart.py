@@ -20,6 +20,7 @@ from kit.settings import Settings
 log = logging.getLogger(__name__)
 KEEP_SECONDS = 1800
 MOST = 99
+MOST_LINES = 50
 
 
 class Carts:
@@ -36,10 +37,13 @@ class Carts:
         if found["stock"] < quantity:
             raise HTTPException(409, f"product {product} is sold out")
         key = f"cart:{session}"
+        if await self.store.client.hlen(key) >= MOST_LINES:
+            raise HTTPException(409, f"a cart holds at most {MOST_LINES} products")
         count = await self.store.client.hincrby(key, str(product), quantity)
         await self.store.client.expire(key, KEEP_SECONDS)
         log.info("added %d of product %d", quantity, product)
-        return {"product": product, "quantity": count, "name": found["name"], "price": found["price"]}
+        told = {name: found[name] for name in ("name", "price", "weight")}
+        return {"product": product, "quantity": count} | told
 
     async def change(self, session: str, product: int, quantity: int) -> None:
         """Set the quantity of a product that is in the cart; 0 takes it out."""

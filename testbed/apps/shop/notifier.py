@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from apps.shop.events import PLACED
 from apps.shop.pricing import money, sign
 from apps.shop.seed import prepare
 from kit.bodies import body_of, number
@@ -113,7 +114,7 @@ def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
         Route("/inboxes/{owner}/unread", unread),
         Route("/inboxes/{owner}/read", read, methods=["POST"]),
     ]
-    worker = Worker(Queue(store, "order-placed"), inboxes.confirm, concurrency=4, attempts=ATTEMPTS)
+    worker = Worker(Queue(store, PLACED), inboxes.confirm, concurrency=4, attempts=ATTEMPTS)
     return routes, [database, store, inboxes, worker]
 
 

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from apps.shop.outbox import Outbox
+from apps.shop.events import PLACED
 from apps.shop.periodic import Periodic
 from apps.shop.pricing import money, price_tag, sign, total
 from apps.shop.recovery import LEASE_SECONDS, Recovery
@@ -25,6 +25,7 @@ from apps.shop.seed import prepare
 from kit.bodies import body_of, optional_word, word
 from kit.cache import Store
 from kit.database import Database
+from kit.outbox import Outbox
 from kit.paging import Page, page
 from kit.peers import Peer, PeerError, peer
 from kit.queue import Queue
@@ -167,9 +168,8 @@ def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
     """Routes and resources."""
     database, store = Database(settings), Store(settings.redis)
     cart, products, shipping, payment = peers = [peer(settings, n) for n in ("cart", "products", "shipping", "payment")]
-    outbox = Outbox(database, Queue(store, "order-placed"))
-    relay = Periodic("sending messages", 2.0, outbox.send)
-    recovery = Recovery(database, outbox, relay.wake, products, payment)
+    outbox = Outbox(database, [Queue(store, PLACED)])
+    recovery = Recovery(database, outbox, products, payment)
     orders = Orders(database, recovery, cart, products, shipping, payment)
 
     async def place(request: Request) -> Response:
@@ -184,7 +184,7 @@ def make(settings: Settings) -> tuple[list[Route], list[Resource]]:
         return JSONResponse({"orders": found, "next": following, "seal": sign(f"{following}/{len(found)}")[:12]})
 
     routes = [Route("/orders", place, methods=["POST"]), Route("/orders/{owner}", list_orders)]
-    return routes, [database, store, *peers, orders, relay, Periodic("recovering orders", 3.0, recovery.sweep)]
+    return routes, [database, store, *peers, orders, outbox, Periodic("recovering orders", 3.0, recovery.sweep)]
 
 
 if __name__ == "__main__":

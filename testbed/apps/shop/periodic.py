@@ -11,16 +11,11 @@ log = logging.getLogger(__name__)
 
 
 class Periodic:
-    """Acts at the start, every so many seconds, and at once when woken. What fails is logged and tried again next time."""
+    """Acts at the start and every so many seconds. What fails is logged and tried again next time."""
 
     def __init__(self, name: str, seconds: float, act: Callable[[], Awaitable[None]]) -> None:
         self._name, self._seconds, self._act = name, seconds, act
-        self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-
-    def wake(self) -> None:
-        """There is something to do now."""
-        self._woken.set()
 
     async def open(self) -> None:
         """Begin."""
@@ -35,10 +30,8 @@ class Periodic:
 
     async def _run(self) -> None:
         while True:
-            self._woken.clear()
             try:
                 await self._act()
             except Exception:
                 log.exception("%s failed; trying again in %.0f s", self._name, self._seconds)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), self._seconds)
+            await asyncio.sleep(self._seconds)

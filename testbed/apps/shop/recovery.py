@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any
 
 import asyncpg
 from opentelemetry import trace
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 from starlette.exceptions import HTTPException
 
-from apps.shop.outbox import Outbox
+from apps.shop.events import PLACED, placed
 from apps.shop.pricing import money
 from kit.database import Database
+from kit.outbox import Outbox
 from kit.peers import Peer, PeerError
 
 log = logging.getLogger(__name__)
@@ -26,8 +25,8 @@ BATCH = 20
 class Recovery:
     """The last steps of orders. Each may be done again: peers go by the order's number, and states only go forward."""
 
-    def __init__(self, database: Database, outbox: Outbox, wake: Callable[[], None], products: Peer, payment: Peer) -> None:
-        self.database, self.outbox, self.wake = database, outbox, wake
+    def __init__(self, database: Database, outbox: Outbox, products: Peer, payment: Peer) -> None:
+        self.database, self.outbox = database, outbox
         self.products, self.payment = products, payment
 
     async def paid(self, order: int) -> None:
@@ -41,8 +40,8 @@ class Recovery:
             if row is None:
                 raise HTTPException(409, "this order came to nothing, please order again")
             lines = await connection.fetch("SELECT product, quantity, price FROM order_lines WHERE order_id = $1", order)
-            await self.outbox.add(connection, _message(row, lines))
-        self.wake()
+            await self.outbox.put(connection, PLACED, placed(row, lines))
+        self.outbox.hurry()
 
     async def give_up(self, order: int) -> bool:
         """Decide that the order comes to nothing; False when it has been decided already."""
@@ -105,14 +104,3 @@ class Recovery:
             return True
         log.info("order %d stands after all, over %s", row["id"], money(row["total"]))
         return True
-
-
-def _message(row: asyncpg.Record, lines: list[asyncpg.Record]) -> dict[str, Any]:
-    return {
-        "order": row["id"],
-        "owner": row["owner"],
-        "total": row["total"],
-        "shipping": row["shipping"],
-        "arrives": row["arrives"].isoformat(),
-        "lines": [dict(line) for line in lines],
-    }

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-SCHEMA = """
+from kit import outbox
+
+SCHEMA = (
+    outbox.SCHEMA
+    + """
 CREATE TABLE IF NOT EXISTS products (
   id integer PRIMARY KEY, name text NOT NULL, category text NOT NULL, description text NOT NULL,
   price integer NOT NULL CHECK (price > 0), weight integer NOT NULL CHECK (weight > 0),
@@ -30,11 +34,11 @@ CREATE TABLE IF NOT EXISTS orders (
 CREATE TABLE IF NOT EXISTS order_lines (
   order_id bigint NOT NULL, product integer NOT NULL, quantity integer NOT NULL CHECK (quantity > 0),
   price integer NOT NULL, PRIMARY KEY (order_id, product));
-CREATE TABLE IF NOT EXISTS outbox (id bigserial PRIMARY KEY, body jsonb NOT NULL, trace jsonb NOT NULL);
 CREATE TABLE IF NOT EXISTS messages (
   id bigserial PRIMARY KEY, owner text NOT NULL, order_id bigint NOT NULL UNIQUE, subject text NOT NULL, body text NOT NULL,
   total integer NOT NULL, at timestamptz NOT NULL DEFAULT now(), read_at timestamptz);
 """
+)
 SEARCHED = "to_tsvector('english', name || ' ' || category || ' ' || description)"
 """What a search looks at; a query must say it to the letter to be served by the index."""
 INDEXES = f"""

@@ -1,4 +1,4 @@
-"""Visitors of the shop: look around for some seconds, search, fill a cart, and one in ten buys."""
+"""Visitors of the shop: most look around, some sign in, and one in ten buys."""
 
 from __future__ import annotations
 
@@ -8,9 +8,26 @@ import secrets
 from locust import HttpUser, between, task
 
 CARD = "5555 5555 5555 4444"
-PRODUCTS = 3900
+ACCOUNTS = 20_000
+PASSWORD = "correct horse"
+"""Of the accounts that the shop's first data has."""
+PRODUCTS = 11_900
 """The shop has more, but those sell out."""
-WORDS = ("linen", "wool", "lamp", "shirt", "kettle", "towel", "blue jar", "oak shelf", "socks", "mirror")
+WORDS = (
+    "linen",
+    "wool",
+    "lamp",
+    "shirt",
+    "kettle",
+    "towel",
+    "glass jar",
+    "oak shelf",
+    "socks",
+    "mirror",
+    "wool scarf",
+    "soft hat",
+)
+COUNTRIES = ("DE", "DE", "DE", "DE", "AT", "FR", "CH")
 
 
 class Customer(HttpUser):
@@ -20,46 +37,75 @@ class Customer(HttpUser):
     network_timeout = 10.0
     connection_timeout = 5.0
 
-    @task(6)
+    @task(12)
     def browse(self) -> None:
-        """Home, then a product or two."""
+        """Home, then a product or two; their pages come with what goes with them."""
         self.client.get("/")
         for _ in range(random.randint(1, 2)):
             self.client.get(f"/products/{random.randint(1, PRODUCTS)}", name="/products/{id}")
 
-    @task(3)
+    @task(6)
     def search(self) -> None:
-        """Search and open a hit."""
-        self.client.get("/search", params={"q": random.choice(WORDS)}, name="/search")
+        """Search, now and then leaf, and open a hit."""
+        word = random.choice(WORDS)
+        found = self.client.get("/search", params={"q": word}, name="/search")
+        page = found.json() if found.status_code < 400 else {"products": [], "next": None}
+        if page["next"] and random.random() < 0.3:
+            self.client.get("/search", params={"q": word, "after": page["next"]}, name="/search")
+        if page["products"]:
+            self.client.get(f"/products/{random.choice(page['products'])['id']}", name="/products/{id}")
 
     @task(3)
+    def follow_the_strip(self) -> None:
+        """From one product to what others bought with it."""
+        strip = self.client.get(f"/products/{random.randint(1, PRODUCTS)}/recommendations", name="/products/{id}/recommendations")
+        if strip.status_code < 400 and strip.json()["products"]:
+            self.client.get(f"/products/{random.choice(strip.json()['products'])['id']}", name="/products/{id}")
+
+    @task(5)
     def fill(self) -> None:
-        """Put something in and look at the cart."""
+        """Put something in, look at the cart, ask what delivery costs."""
         self.client.post("/cart", json={"product": random.randint(1, PRODUCTS), "quantity": random.randint(1, 3)})
         self.client.get("/cart")
+        if random.random() < 0.5:
+            self.client.get("/shipping", params={"country": random.choice(COUNTRIES)}, name="/shipping")
 
-    @task(1)
-    def look_back(self) -> None:
-        """My orders."""
-        self.client.get("/orders")
+    @task(2)
+    def sign_in(self) -> None:
+        """As a customer of old: orders, messages, perhaps the payments, and out again."""
+        email = f"customer{random.randint(1, ACCOUNTS)}@example.org"
+        if self.client.post("/login", json={"email": email, "password": PASSWORD}).status_code >= 400:
+            return
+        self.client.get("/account")
+        orders = self.client.get("/orders")
+        if orders.status_code < 400 and orders.json()["next"]:
+            self.client.get("/orders", params={"after": orders.json()["next"]}, name="/orders")
+        self.client.get(random.choice(("/inbox", "/inbox", "/payments")))
+        if random.random() < 0.5:
+            self._buy()
+        self.client.post("/logout", json={})
 
-    @task(1)
-    def buy(self) -> None:
-        """Cart, payment, checkout, orders."""
+    @task(2)
+    def buy_as_a_guest(self) -> None:
+        """A new browser, an order without an account."""
         self.client.cookies.clear()
+        self._buy()
+
+    def _buy(self) -> None:
+        """Cart, delivery, payment, checkout, then the confirmation."""
         for _ in range(random.randint(1, 3)):
             added = self.client.post("/cart", json={"product": random.randint(1, PRODUCTS), "quantity": random.randint(1, 2)})
             if added.status_code >= 400:
                 return
-        cart = self.client.get("/cart")
-        if cart.status_code >= 400:
+        country = random.choice(COUNTRIES)
+        quote = self.client.get("/shipping", params={"country": country}, name="/shipping")
+        if quote.status_code >= 400:
             return
-        goods = cart.json()["total"]
-        due = goods + (0 if goods >= 10_000 else 490)
-        paid = self.client.post("/payment", json={"card": CARD, "amount": due})
+        paid = self.client.post("/payment", json={"card": CARD, "amount": quote.json()["due"]})
         if paid.status_code < 400:
-            self.client.post("/checkout", json={"token": paid.json()["token"], "key": secrets.token_hex(8)})
-            self.client.get("/orders")
+            order = {"token": paid.json()["token"], "key": secrets.token_hex(8), "country": country}
+            self.client.post("/checkout", json=order)
+            self.client.get(random.choice(("/orders", "/inbox")))
 
 
 USERS = [Customer]
