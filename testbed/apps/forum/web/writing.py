@@ -15,7 +15,7 @@ from apps.forum.markup import render
 from apps.forum.outbox import COMMENT_POSTED, Letter, write
 from apps.forum.ranking import hot
 from apps.forum.web.site import LARGEST, Site, Visitor, acting, item_of
-from apps.forum.web.texts import BODY, TITLE, key_of, text_of
+from apps.forum.web.texts import BODY, TITLE, key_of, storable, text_of
 from kit.bodies import body_of, number, word
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ def routes(site: Site) -> list[Route]:
     async def submit(request: Request, visitor: Visitor) -> dict[str, Any]:
         body = await body_of(request)
         title, text, key = text_of(body, "title", TITLE), text_of(body, "body", BODY), key_of(body)
-        name = word(body, "community")
+        name = storable(word(body, "community"), "community")
         async with site.database.connection() as connection, connection.transaction():
             community = await connection.fetchval("SELECT id FROM communities WHERE name = $1", name)
             if community is None:
