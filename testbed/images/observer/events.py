@@ -87,6 +87,7 @@ def follow(engine: Engine, project: str, since: float) -> Iterator[tuple[str, di
 def main() -> None:
     """Write down PROJECT's events into ELASTICSEARCH_URL until ended."""
     logging.basicConfig(format="%(asctime)s %(name)s %(message)s")
+    FOLLOWING.unlink(missing_ok=True)
     project = os.environ["PROJECT"]
     index = Index(os.environ["ELASTICSEARCH_URL"], f"events-{project}")
     index.open(TEMPLATE.read_text())
