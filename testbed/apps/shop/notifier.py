@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -21,6 +22,7 @@ from kit.service import Resource, run
 from kit.settings import Settings
 
 log = logging.getLogger(__name__)
+LARGEST = 2**63 - 1
 ATTEMPTS = 100
 """A database may be away for minutes; a confirmation is worth waiting for."""
 
@@ -78,7 +80,9 @@ class Inboxes:
         return count
 
     async def read(self, owner: str, up_to: int) -> None:
-        """Note that the customer has read all messages up to that one."""
+        """Note that the customer has read all messages up to that one; 400 for what is no message's number."""
+        if not 0 <= up_to <= LARGEST:
+            raise HTTPException(400, "up_to must be the number of a message")
         async with self.database.connection() as connection:
             await connection.execute(
                 "UPDATE messages SET read_at = now() WHERE owner = $1 AND read_at IS NULL AND id <= $2", owner, up_to
