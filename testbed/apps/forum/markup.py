@@ -34,7 +34,8 @@ def cut(text: str, most: int) -> str:
     """At most so many characters, ending with a whole word."""
     if len(text) <= most:
         return text
-    return text[:most].rsplit(None, 1)[0] + " …"
+    words = text[:most].rsplit(None, 1)
+    return f"{words[0]} …" if words else "…"
 
 
 def _block(block: str) -> str:

@@ -33,6 +33,8 @@ TITLES = (
     "Honey from the city",
 )
 WORDS = ("timber", "harvest", "bread", "solder", "grammar", "honey")
+COUNTED_SECONDS = 3.0
+"""By then a vote shows in its author's karma."""
 OLD_POSTS = range(1_500, 29_500, 100)
 """Long threads of long ago: nobody writes there any more."""
 
@@ -220,10 +222,10 @@ def _thread_wrong(
 ) -> str:
     """What a member would call a thread in which these comments must stand."""
     numbers = [number for number, _, _ in shown]
-    if any(number not in numbers for number, _, _ in before):
-        return "lost_state"
     if new[0] not in numbers:
         return "missing_data"
+    if any(number not in numbers for number, _, _ in before):
+        return "lost_state"
     as_written = sorted(
         (number, parent, word in text) for (number, parent, text) in shown for word in [_word(number, [*before, new])]
     )
@@ -344,7 +346,7 @@ async def _with_karma(user: Visitor) -> Mine:
     mine.comments.append((int(answered["id"]), None, word))
     before = (await user.reach("GET", f"/u/{user.name}"))["member"]["karma"]
     await user.reach("PUT", f"/posts/{mine.post}/vote", {"value": 1})
-    await asyncio.sleep(3.0)
+    await asyncio.sleep(COUNTED_SECONDS)
     mine.vote = before + 1
     return mine
 
