@@ -18,8 +18,9 @@ from revelio.types import Window
 from testbed.errors import CorpusError
 from testbed.stack.project import find_project
 from testbed.users.cells import cells
+from testbed.users.corpus import CORPUS
 from testbed.users.notes import Visit
-from testbed.users.reports import CORPUS, choose_reports
+from testbed.users.reports import choose_reports
 
 TRAIN_WRITERS = ("w1", "w2", "w3", "w4", "w5", "w9", "w10", "w11", "w12")
 QUIET = ("busy_spike", "unrelated")

@@ -12,9 +12,9 @@ import pytest
 import fault_injection.campaign as campaign_module
 import fault_injection.health as health_module
 import fault_injection.inject as inject_module
-from fault_injection import component
 from fault_injection.apps import app_named
 from fault_injection.campaign import Progress, run
+from fault_injection.kinds import component
 from fault_injection.labels import Accepted
 from fault_injection.plan import ControlPlan, FaultPlan, Plan, expand
 from fault_injection.stage import Stage

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fault_injection.apps import app_named
-from fault_injection.code import STRENGTHS, Bug, ExceptionOnInput, bugs
 from fault_injection.deploy import VERSION
 from fault_injection.engine import StoredFile
 from fault_injection.journal import Journal
+from fault_injection.kinds.code import STRENGTHS, Bug, ExceptionOnInput, bugs
 from fault_injection.spec import Fault
 from fault_injection.steps import perform, revert
 from revelio.errors import FaultError

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import fault_injection.inject as inject_module
-from fault_injection import resource
 from fault_injection.apps import App, app_named
 from fault_injection.engine import CpuLimit
 from fault_injection.inject import in_force, inject, open_faults, undo
 from fault_injection.journal import Journal
+from fault_injection.kinds import resource
 from fault_injection.spec import Fault, Step
 from revelio.errors import FaultError
 from tests.fault_injection.fake_engine import FakeEngine, Killed
@@ -128,7 +128,7 @@ def test_a_process_that_dies_in_the_act_leaves_what_undo_needs(
 
 
 def _hanging(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
-    monkeypatch.setattr("fault_injection.component.answers", lambda app, place, engine, seconds: None)
+    monkeypatch.setattr("fault_injection.kinds.component.answers", lambda app, place, engine, seconds: None)
     return engine
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fault_injection import code, component, control, resource
 from fault_injection.apps import App
+from fault_injection.kinds import code, component, control, resource
 from fault_injection.spec import Fault, FaultKind
 from revelio.errors import FaultError
 

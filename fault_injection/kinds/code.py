@@ -39,7 +39,7 @@ class Bug:
 @cache
 def bugs(app_name: str) -> tuple[Bug, ...]:
     """The bugs written for an application, in the order of their file."""
-    path = Path(__file__).with_name(f"bugs_{app_name}.yaml")
+    path = Path(__file__).parents[1] / f"bugs_{app_name}.yaml"
     entries = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else []
     return tuple(
         Bug(e["service"], e["file"], e["function"], tuple((strength, e[strength]) for strength in STRENGTHS if strength in e))
