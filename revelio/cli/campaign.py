@@ -146,7 +146,7 @@ def rewrite(
 
 def _reporters(app: str, folder: Path | None, writers: str) -> Reporters:
     from fault_injection.opening import CorpusReporters
-    from testbed.users.reports import CORPUS
+    from testbed.users.corpus import CORPUS
 
     return CorpusReporters(app, folder or CORPUS, tuple(w.strip() for w in writers.split(",") if w.strip()))
 
