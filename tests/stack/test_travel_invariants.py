@@ -19,6 +19,7 @@ from testbed.stack.project import find_project
 
 pytestmark = pytest.mark.stack
 
+APP = "travel"
 CARD = "4242 4242 4242 4242"
 DECLINED = "4000 0000 0000 0002"
 FIRST_DAY = 15
@@ -30,16 +31,8 @@ WAITING = ("being made", "paying", "placing", "being changed", "too many request
 SETTLED_SECONDS = 40.0
 
 
-@pytest.fixture(autouse=True)
-def travel() -> None:
-    try:
-        httpx.get(f"{url()}/", timeout=10.0)
-    except httpx.TransportError:
-        pytest.skip(f"no travel at {url()}; bring it up: make stack APP=travel")
-
-
 def url() -> str:
-    return find_project("travel").url
+    return find_project(APP).url
 
 
 class Customer:
@@ -502,7 +495,7 @@ class Buyer:
 
 
 def restart(service: str) -> None:
-    project = find_project("travel")
+    project = find_project(APP)
     with engine() as client:
         (found,) = [c for c in containers(client, project.name) if c.labels[SERVICE_LABEL] == service]
         found.restart(timeout=3)
