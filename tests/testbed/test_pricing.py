@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.apps.shop.pricing import money, price_tag, relevance, shipping, sign, total
+from apps.shop.pricing import money, price_tag, sign, total
 
 
 @pytest.mark.parametrize(("cents", "text"), [(0, "0.00"), (5, "0.05"), (1999, "19.99"), (100_000, "1000.00")])
@@ -19,18 +19,10 @@ def test_a_total_is_the_sum_of_its_lines_in_any_order(lines: list[tuple[int, int
     assert total(lines) == total(lines[::-1]) == sum(total([line]) for line in lines)
 
 
-def test_delivery_is_free_from_a_hundred() -> None:
-    assert (shipping(9_999), shipping(10_000)) == (490, 0)
-
-
 def test_the_tag_shows_the_price_itself_in_euro_and_is_sealed() -> None:
     tag = price_tag("Oak lamp", 1999)
     assert tag["EUR"] == "19.99"
     assert tag["seal"] != price_tag("Oak lamp no. 2", 1999)["seal"]
-
-
-def test_a_product_that_is_named_by_the_word_is_the_more_relevant() -> None:
-    assert relevance("Oak lamp", "warm", ["lamp"]) > relevance("Oak shelf", "warm", ["lamp"])
 
 
 def test_a_signature_depends_on_every_character() -> None:

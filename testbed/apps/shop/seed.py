@@ -18,14 +18,14 @@ PASSWORD = "correct horse"
 _LOCK = 77_001
 _SEED_SECONDS = 60.0
 
-_MAKES = "{Linen,Wool,Oak,Steel,Cotton,Glass,Copper,Bamboo,Cork,Marble,Walnut,Canvas}"
-_THINGS = (
+MAKES = "{Linen,Wool,Oak,Steel,Cotton,Glass,Copper,Bamboo,Cork,Marble,Walnut,Canvas}"
+THINGS = (
     "{clothes/shirt,clothes/scarf,clothes/jacket,clothes/trousers,clothes/socks,clothes/hat,clothes/dress,clothes/gloves,"
     "kitchen/pan,kitchen/kettle,kitchen/bowl,kitchen/knife,kitchen/board,kitchen/jar,kitchen/ladle,"
     "living/lamp,living/cushion,living/blanket,living/clock,living/vase,living/stool,living/shelf,"
     "bath/towel,bath/mirror,bath/basket,bath/mat,bath/dish}"
 )
-_WORDS = (
+WORDS = (
     "{soft,durable,handmade,light,classic,warm,simple,washable,large,small,patterned,plain,everyday,robust,elegant,"
     "comfortable,natural,polished,rounded,timeless,sturdy,quiet,woven,matte,bright,foldable,stackable,seasonal}"
 )
@@ -43,8 +43,8 @@ SELECT n, makes[1 + pg_temp.pick(n, 1, 12)] || ' ' || split_part(thing, '/', 2) 
   390 + pg_temp.pick(n, 4, 19500), 100 + pg_temp.pick(n, 5, 3900),
   CASE WHEN n > {PRODUCTS - LIMITED} THEN 8 + pg_temp.pick(n, 6, 32) ELSE 1000000 END,
   CASE WHEN n > {PRODUCTS - LIMITED} THEN 0 ELSE 1 + pg_temp.pick(n, 7, 500) END
-FROM (SELECT n, '{_MAKES}'::text[] AS makes, '{_WORDS}'::text[] AS words,
-  ('{_THINGS}'::text[])[1 + pg_temp.pick(n, 2, 27)] AS thing FROM generate_series(1, {PRODUCTS}) n) x;
+FROM (SELECT n, '{MAKES}'::text[] AS makes, '{WORDS}'::text[] AS words,
+  ('{THINGS}'::text[])[1 + pg_temp.pick(n, 2, 27)] AS thing FROM generate_series(1, {PRODUCTS}) n) x;
 """
 _CUSTOMERS = f"""
 INSERT INTO accounts (email, name, password, since)
@@ -52,7 +52,7 @@ SELECT 'customer' || n || '@example.org', ('{_NAMES}'::text[])[1 + pg_temp.pick(
 FROM generate_series(1, {ACCOUNTS}) n
 """
 # Cost in cents by weight in grams; days are working days, cut_off is the hour (UTC) until which goods leave the same day.
-_CARRIAGE = """
+CARRIAGE = """
 INSERT INTO zones VALUES ('DE', 'home', 10000, 2, 14), ('AT', 'near', 15000, 3, 14), ('FR', 'near', 15000, 3, 14),
   ('NL', 'near', 15000, 3, 14), ('PL', 'near', 15000, 4, 14), ('IT', 'near', 15000, 4, 14), ('ES', 'near', 15000, 5, 14),
   ('GB', 'far', 25000, 6, 11), ('CH', 'far', 25000, 5, 11), ('NO', 'far', 25000, 6, 11), ('US', 'world', 50000, 9, 9),
@@ -95,7 +95,7 @@ async def prepare(connection: PoolConnectionProxy) -> None:
 
 async def _fill(connection: PoolConnectionProxy) -> None:
     password = await hash_password(PASSWORD)
-    for statement in (_PICK, _CATALOGUE, _CARRIAGE, _SALES):
+    for statement in (_PICK, _CATALOGUE, CARRIAGE, _SALES):
         await connection.execute(statement, timeout=_SEED_SECONDS)
     await connection.execute(_CUSTOMERS, password, timeout=_SEED_SECONDS)
     await connection.execute(INDEXES, timeout=_SEED_SECONDS)

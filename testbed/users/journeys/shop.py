@@ -7,12 +7,9 @@ import secrets
 
 from locust import HttpUser, between, task
 
+from testbed.users.walks.shop import OLD_ACCOUNTS, OLD_PASSWORD, PRODUCTS
+
 CARD = "5555 5555 5555 4444"
-ACCOUNTS = 20_000
-PASSWORD = "correct horse"
-"""Of the accounts that the shop's first data has."""
-PRODUCTS = 11_900
-"""The shop has more, but those sell out."""
 WORDS = (
     "linen",
     "wool",
@@ -73,8 +70,8 @@ class Customer(HttpUser):
     @task(2)
     def sign_in(self) -> None:
         """As a customer of old: orders, messages, perhaps the payments, and out again."""
-        email = f"customer{random.randint(1, ACCOUNTS)}@example.org"
-        if self.client.post("/login", json={"email": email, "password": PASSWORD}).status_code >= 400:
+        email = f"customer{random.randint(1, OLD_ACCOUNTS)}@example.org"
+        if self.client.post("/login", json={"email": email, "password": OLD_PASSWORD}).status_code >= 400:
             return
         self.client.get("/account")
         orders = self.client.get("/orders")

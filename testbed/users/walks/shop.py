@@ -11,18 +11,22 @@ from typing import Any
 
 import httpx
 
-from testbed.users.person import NotReachedError, Person, Seen, seen
+from testbed.users.person import Person, Seen, seen
 
 CARD = "4242 4242 4242 4242"
 PASSWORD = "a lamp in the window"
 SESSION_VISITS = 4
 """Visits to cart or orders by one person, before the next has a look."""
-_PRODUCTS = 11_900
+OLD_ACCOUNTS, OLD_PASSWORD = 20_000, "correct horse"
+"""Customers of old, ``customerN@example.org``, and the password of each."""
+PRODUCTS = 11_900
 """The shop has more, but those sell out."""
-_FREE_FROM = 10_000
-_PARCELS = ((2_000, 490), (10_000, 690), (31_500, 1_490))
+SEARCHED = ("lamp", "shirt", "towel", "kettle", "wool", "scarf", "mirror", "cork")
+"""Words that many products have in their names."""
+FREE_FROM = 10_000
+PARCELS = ((2_000, 490), (10_000, 690), (31_500, 1_490))
 """What the shop promises for a parcel within Germany: grams up to which, cents; and free delivery from so many cents."""
-_CUT_OFF, _DAYS = 14, 2
+CUT_OFF, DAYS = 14, 2
 """Ordered until this hour (UTC) it leaves the same day, and is so many working days on its way."""
 
 
@@ -45,7 +49,7 @@ class Line:
     def delivery(self) -> int:
         """What its delivery costs within Germany."""
         grams = self.weight * self.quantity
-        return 0 if self.amount >= _FREE_FROM else next(cents for up_to, cents in _PARCELS if grams <= up_to)
+        return 0 if self.amount >= FREE_FROM else next(cents for up_to, cents in PARCELS if grams <= up_to)
 
     @property
     def due(self) -> int:
@@ -66,18 +70,21 @@ class Visitor(Person):
 
     def __init__(self, url: str, number: int = 0) -> None:
         super().__init__(url, number)
-        self.products = itertools.cycle(range(1 + 37 * number, _PRODUCTS, 97))
+        self.products = itertools.cycle(range(1 + 37 * number, PRODUCTS, 97))
         self.email = ""
         self.cart: Line | None = None
         self.order: Order | None = None
 
     async def join(self) -> None:
-        """An account of one's own, signed in, where there is none yet. Raises ``NotReachedError``."""
-        if not self.email:
-            self.client.cookies.clear()
+        """An account, signed in: a new one at first and each few visits, as others come. Raises ``NotReachedError``."""
+
+        async def start() -> None:
             email = _new_email(self.number)
             await self.reach("POST", "/register", {"email": email, "password": PASSWORD, "name": "Mina"})
-            self.email = email
+            self.email, self.order = email, None
+
+        if self.turns(SESSION_VISITS) or not self.email:
+            await self.anew(start, has_old=bool(self.email))
 
     async def fill(self, quantity: int) -> Line:
         """A product put into a new session's cart, whoever is signed in. Raises ``NotReachedError``."""
@@ -124,10 +131,10 @@ def arrivals(now: dt.datetime) -> Collection[str]:
 
 
 def _arrival(ordered: dt.datetime) -> dt.date:
-    day = ordered.date() + dt.timedelta(days=ordered.hour >= _CUT_OFF)
+    day = ordered.date() + dt.timedelta(days=ordered.hour >= CUT_OFF)
     while day.weekday() >= 5:
         day += dt.timedelta(days=1)
-    for _ in range(_DAYS):
+    for _ in range(DAYS):
         day += dt.timedelta(days=1)
         while day.weekday() >= 5:
             day += dt.timedelta(days=1)
@@ -164,7 +171,7 @@ async def product(user: Visitor) -> Seen:
 
 async def search(user: Visitor) -> Seen:
     """A word that many products have finds some, and only such."""
-    word = secrets.choice(("lamp", "shirt", "towel", "kettle", "wool", "scarf", "mirror", "cork"))
+    word = secrets.choice(SEARCHED)
 
     def wrong(page: Any) -> str:
         if not page["products"]:
@@ -265,13 +272,7 @@ async def checkout(user: Visitor) -> Seen:
 async def orders(user: Visitor) -> Seen:
     """An order that was placed with an account is in its list, at its price."""
     await user.join()
-    if user.turns(SESSION_VISITS) or user.order is None:
-        try:
-            user.order = await user.buy()
-        except NotReachedError:
-            if user.order is None:
-                raise
-    known = user.order
+    known = user.order = user.order or await user.buy()
     answer = await user.ask("GET", "/orders")
     if user.signed_out(answer):
         return Seen(answer, "lost_state")
