@@ -8,14 +8,16 @@ import random
 import secrets
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
 import httpx
 import pytest
+import redis
+from docker.models.containers import Container
 
 from testbed.stack.engine import SERVICE_LABEL, containers, engine
 from testbed.stack.project import find_project
@@ -92,7 +94,7 @@ async def eventually(check: Callable[[], Awaitable[None]], seconds: float = SOON
     while True:
         try:
             await check()
-        except (AssertionError, httpx.TransportError):
+        except (AssertionError, httpx.TransportError, redis.RedisError):
             if time.monotonic() > deadline:
                 raise
             await asyncio.sleep(0.3)
@@ -546,10 +548,17 @@ class Arena:
         assert number and (await self.author.do("GET", "/search", q=f"During {word}"))["found"] == 1
 
 
+@contextmanager
+def container_of(service: str) -> Iterator[Container]:
+    """The running container of a service, to do something to."""
+    with engine() as client:
+        (found,) = (c for c in containers(client, PROJECT.name) if c.labels[SERVICE_LABEL] == service)
+        yield found
+
+
 def restart(service: str, gently: bool) -> None:
     """Stop a service's container, or kill it, and start it again."""
-    with engine() as client:
-        (container,) = (c for c in containers(client, PROJECT.name) if c.labels[SERVICE_LABEL] == service)
+    with container_of(service) as container:
         if gently:
             container.stop(timeout=3)
         else:
@@ -557,13 +566,65 @@ def restart(service: str, gently: bool) -> None:
         container.start()
 
 
-def depths() -> list[int]:
-    """Messages that are not handled yet, by queue."""
-    with engine() as client:
-        (store,) = (c for c in containers(client, PROJECT.name) if c.labels[SERVICE_LABEL] == "redis")
-        said = [store.exec_run(["redis-cli", "xlen", queue]).output for queue in QUEUES]
-    assert all(isinstance(output, bytes) for output in said)
-    return [int(output) for output in said if isinstance(output, bytes)]
+@contextmanager
+def without(service: str) -> Iterator[None]:
+    """A service's container is stopped meanwhile."""
+    with container_of(service) as container:
+        container.stop(timeout=3)
+        try:
+            yield
+        finally:
+            container.start()
+
+
+@contextmanager
+def queues() -> Iterator[Any]:
+    """The store of the queues."""
+    with redis.Redis(port=PROJECT.ports["redis"], decode_responses=True, socket_timeout=5.0) as store:
+        yield store
+
+
+async def drained() -> None:
+    """No message is left."""
+    with queues() as store:
+        assert [store.xlen(queue) for queue in QUEUES] == [0] * len(QUEUES)
+
+
+def test_votes_that_arrive_again_and_in_another_order_change_nothing() -> None:
+    async def story() -> None:
+        async with members(2) as [author, member]:
+            post = await author.submit()
+            with without("votes"), queues() as store:
+                for value in (1, 0, -1):
+                    await member.vote("post", post, value)
+                sent = [fields for _, fields in store.xrange("queue:votes")]
+                for fields in (sent[::-1] + sent) * 2:
+                    store.xadd("queue:votes", fields)
+                page = await member.do("GET", f"/posts/{post}")
+                assert (page["post"]["vote"], page["post"]["score"]) == (-1, 0)
+            await eventually(drained, RECONCILED)
+            assert (await member.do("GET", f"/posts/{post}"))["post"]["score"] == -1
+            assert await author.karma() == -1
+
+    run(story)
+
+
+def test_what_a_queue_has_forgotten_is_sent_again() -> None:
+    async def story() -> None:
+        async with members(2) as [author, other]:
+            post = await author.submit()
+            with without("votes"), without("inbox"), queues() as store:
+                await other.vote("post", post, 1)
+                comment = await other.comment(post)
+                assert store.delete(*QUEUES) == len(QUEUES)
+
+            async def check() -> None:
+                assert (await author.do("GET", f"/posts/{post}"))["post"]["score"] == 1
+                assert [e["source"] for e in (await author.do("GET", "/inbox"))["entries"]] == [comment]
+
+            await eventually(check, RECONCILED)
+
+    run(story)
 
 
 @pytest.mark.parametrize("gently", [True, False], ids=["stopped", "killed"])
@@ -579,9 +640,6 @@ def test_after_a_restart_in_the_middle_of_things_everything_adds_up(service: str
             arena.until = time.monotonic() + 3.0
             await asyncio.gather(*busy)
             await eventually(lambda: arena.adds_up(crowd), RECONCILED)
-
-            async def drained() -> None:
-                assert await asyncio.to_thread(depths) == [0] * len(QUEUES)
 
             await eventually(drained)
             assert len(arena.comments) >= 3 * len(crowd)

@@ -11,7 +11,8 @@ from typing import Any
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
-from opentelemetry import context, propagate
+from opentelemetry import propagate
+from opentelemetry.context import Context
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 from redis import RedisError
 
@@ -76,10 +77,10 @@ class Outbox:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    async def send(self, letter: Letter) -> None:
-        """Put it in its queue; where that fails it goes out later."""
+    async def send(self, letter: Letter, cause: Context | None = None) -> None:
+        """Put it in its queue, as part of the trace that caused it; where that fails it goes out later."""
         try:
-            await self._queues[letter.queue].publish({**letter.message, "letter": letter.id})
+            await self._queues[letter.queue].publish({**letter.message, "letter": letter.id}, cause)
         except RedisError:
             log.warning("the queue %s does not take message %d; it goes out later", letter.queue, letter.id, exc_info=True)
             async with self._database.connection() as connection:
@@ -99,8 +100,5 @@ class Outbox:
                 due = await connection.fetch(_DUE)
         for row in due:
             log.info("sending message %d of %s again", row["id"], row["queue"])
-            token = context.attach(propagate.extract(json.loads(row["context"])))
-            try:
-                await self.send(Letter(row["id"], row["queue"], json.loads(row["message"])))
-            finally:
-                context.detach(token)
+            cause = propagate.extract(json.loads(row["context"]))
+            await self.send(Letter(row["id"], row["queue"], json.loads(row["message"])), cause)
