@@ -26,7 +26,7 @@ COMMENT_POSTED = "comment-posted"
 _LOOK_SECONDS = 2.0
 _DUE = """
 UPDATE outbox SET sent_at = now(), sent = sent + 1
-WHERE id IN (SELECT id FROM outbox WHERE sent_at IS NULL OR sent_at < now() - interval '10 s' * power(2, least(sent, 8))
+WHERE id IN (SELECT id FROM outbox WHERE sent_at < now() - interval '10 s' * power(2, least(sent, 8))
              ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED)
 RETURNING id, queue, message, context"""
 
@@ -83,8 +83,6 @@ class Outbox:
             await self._queues[letter.queue].publish({**letter.message, "letter": letter.id}, cause)
         except RedisError:
             log.warning("the queue %s does not take message %d; it goes out later", letter.queue, letter.id, exc_info=True)
-            async with self._database.connection() as connection:
-                await connection.execute("UPDATE outbox SET sent_at = NULL WHERE id = $1", letter.id)
 
     async def _look_after(self) -> None:
         while True:
