@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.apps.travel.fares import CARDS, Journey, base_cents, comparison, fare, money, reduced
+from apps.travel.fares import CARDS, Journey, base_cents, comparison, fare, money, reduced
 
 MONDAY, FRIDAY = date(2026, 11, 23), date(2026, 11, 27)
 JOURNEYS = st.builds(

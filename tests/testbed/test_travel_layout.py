@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.apps.travel.layout import capacity, drawing, numbers, pick, places, spoken
+from apps.travel.layout import capacity, drawing, numbers, pick, places, spoken
 
 COACHES = st.integers(1, 4)
 
@@ -29,7 +29,7 @@ def test_what_is_picked_is_free_and_of_the_class_or_there_is_too_little(
 
 
 def test_a_group_sits_in_one_coach_where_that_is_possible() -> None:
-    taken = {place.number for place in places(3) if place.coach == 2 and place.row > 1 or place.number == 201}
+    taken = {place.number for place in places(3) if (place.coach == 2 and place.row > 1) or place.number == 201}
     assert {seat // 100 for seat in pick(3, 2, taken, 4)} == {3}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from testbed.apps.travel.network import lines, stations
+from apps.travel.network import lines, stations
 
 
 def test_every_station_has_a_code_of_its_own_and_two_lines_at_least() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.apps.travel.refunds import refund, refund_percent
+from apps.travel.refunds import refund, refund_percent
 
 DEPARTS = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 SPANS = st.timedeltas(timedelta(days=-1), timedelta(days=30))

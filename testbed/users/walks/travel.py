@@ -329,6 +329,7 @@ async def payment(user: Visitor) -> Seen:
 
 async def my_bookings(user: Visitor) -> Seen:
     """What was bought is in the list at its price and for its train, and what was cancelled before is cancelled."""
+    await user.have_account()
     if user.booked is None or user.turns(KEPT_VISITS):
         if user.booked is not None and user.signed_in:
             await user.on("POST", f"/bookings/{user.booked.reference}/cancel", {})
