@@ -8,11 +8,12 @@ from pathlib import Path
 from revelio.errors import FaultError
 from testbed.errors import StackError
 from testbed.stack import find_project, parts_of
+from testbed.stack.project import APPS
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An application of the testbed. ``stores`` are containers without code of its own; ``store_users`` says who uses which.
+    """An application of the testbed. ``workers`` handle queues, ``stores`` run no code of ours, ``store_users`` says who uses them.
 
     ``entrance`` is the service that users reach, ``address`` where they reach it.
     """
@@ -20,6 +21,7 @@ class App:
     name: str
     project: str
     services: tuple[str, ...]
+    workers: tuple[str, ...]
     stores: tuple[str, ...]
     store_users: tuple[tuple[str, str], ...]
     entrance: str
@@ -31,6 +33,11 @@ class App:
     def places(self) -> tuple[str, ...]:
         """Every container that belongs to the application."""
         return self.services + self.stores
+
+    def main_file(self, service: str) -> str:
+        """Where the file that a service starts with lies in its container."""
+        package = (APPS / self.name / service).is_dir()
+        return f"/app/apps/{self.name}/{service}" + ("/__main__.py" if package else ".py")
 
 
 def app_named(name: str, state: Path = Path("var/faults")) -> App:
@@ -44,6 +51,7 @@ def app_named(name: str, state: Path = Path("var/faults")) -> App:
         name=name,
         project=project.name,
         services=parts.services,
+        workers=parts.workers,
         stores=parts.stores,
         store_users=parts.store_users,
         entrance=parts.public,

@@ -6,7 +6,10 @@ for the lock, put things right. That holds after a kill -9 of any of the process
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -61,11 +64,23 @@ def _pause(app: App, service: str, values: Mapping[str, str], wanted: Wanted) ->
     pause_by_turns(DockerEngine(app.project), service, float(values["on_s"]), float(values["off_s"]), wanted)
 
 
+def kill_again_and_again(engine: Engine, service: str, every_s: float, wanted: Wanted) -> None:
+    """End the first process of ``service``, as a crash would, every so many seconds; the engine starts it anew."""
+    while wanted():
+        with contextlib.suppress(FaultError, ProcessLookupError):
+            os.kill(engine.pid(service), signal.SIGKILL)
+        _sleep(every_s, wanted)
+
+
+def _kill(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    kill_again_and_again(DockerEngine(app.project), service, float(values["every_s"]), wanted)
+
+
 def _burst(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
     burst(app.address, PAGES[app.name], float(values["rate"]), float(values["seconds"]), wanted)
 
 
-ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {"pause": _pause, "burst": _burst}
+ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {"pause": _pause, "kill": _kill, "burst": _burst}
 """What such a process can do, by the name that a fault's step gives it."""
 
 

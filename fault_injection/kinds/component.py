@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import ClassVar
 
 from fault_injection.apps import App
+from fault_injection.deploy import next_version
 from fault_injection.engine import Engine
+from fault_injection.patch import insert
 from fault_injection.reach import answers
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
+from fault_injection.steps import files_step
 from revelio.errors import FaultError
 
 
@@ -26,9 +31,7 @@ class ContainerPause(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Pause at once, or by turns in a process of its own."""
-        state = engine.state(fault.place)
-        if state != "running":
-            raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+        _running(fault, engine)
         container = engine.container_id(fault.place)
         unpause = Step("unpause", fault.place, container)
         if fault.strength == "whole":
@@ -47,4 +50,128 @@ class ContainerPause(FaultKind):
         return Effect(state == "paused" and hangs, f"state {state}; {words}")
 
 
-KINDS: tuple[FaultKind, ...] = (ContainerPause(),)
+class ContainerStop(FaultKind):
+    """A container was stopped and nobody started it again."""
+
+    name = "container_stop"
+    category = "component"
+    explanation = "The container was stopped in good order and stays so: connections to it are refused."
+    strengths: ClassVar = {"whole": {}}
+    settle_s = 12.0
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every container that others wait for; a worker's end is a kind of its own."""
+        return tuple(place for place in app.places if place not in app.workers)
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """Stop it; start it again."""
+        _running(fault, engine)
+        container = engine.container_id(fault.place)
+        return Change(do=(Step("stop", fault.place, container),), undo=(Step("start", fault.place, container),))
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """The engine's word for its state."""
+        state = engine.state(fault.place)
+        return Effect(state == "exited", f"state {state}")
+
+
+class WorkerStopped(ContainerStop):
+    """A queue's worker was stopped: the site answers, but what should follow does not."""
+
+    name = "worker_stopped"
+    explanation = "The container of a queue's worker was stopped: messages are taken but nobody handles them."
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """The containers that handle a queue's messages."""
+        return app.workers
+
+
+class ContainerKill(FaultKind):
+    """The first process dies again and again; the engine starts it anew each time."""
+
+    name = "container_kill"
+    category = "component"
+    explanation = "The service's process is killed every few seconds, as by a crash; the engine starts it again each time."
+    strengths: ClassVar = {"often": {"every_s": 5.0}, "now and then": {"every_s": 9.0}}
+    settle_s = 12.0
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every container of the application."""
+        return app.places
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """A process of its own sends the signal."""
+        _running(fault, engine)
+        strength = tuple(self.strengths[fault.strength].items())
+        container = engine.container_id(fault.place)
+        start = Step("start_background", fault.place, container, (("act", "kill"), *strength))
+        undo = (Step("stop_background", fault.place, container), Step("start", fault.place, container))
+        counted = ("restarts_before", engine.restarts(fault.place))
+        return Change(do=(start,), undo=undo, parameters=(*strength, counted))
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Twice within some seconds: the engine started another first process."""
+        before = engine.restarts(fault.place)
+        deadline = time.monotonic() + float(self.strengths[fault.strength]["every_s"]) + 2.0
+        while (now := engine.restarts(fault.place)) == before and time.monotonic() < deadline:
+            time.sleep(0.2)
+        return Effect(
+            now > before, f"started again by the engine {now} times in its life, {before} times when it was looked at first"
+        )
+
+
+class CrashLoop(FaultKind):
+    """A new version that ends as soon as it starts."""
+
+    name = "crash_loop"
+    category = "component"
+    explanation = (
+        "A new version of the service was rolled out that ends with an error while it starts; the engine tries again and again."
+    )
+    strengths: ClassVar = {"whole": {}}
+    settle_s = 20.0
+    FIRST_LINES = (
+        'key = bytes.fromhex(settings.text("SIGNING_KEY", "unset"))',
+        'limits = __import__("json").loads(settings.text("LIMITS", ""))',
+        'region = settings.environ["REGION"]',
+        'workers = int(settings.text("WORKERS", "auto"))',
+    )
+    """What the new version does first: each reads a setting that nobody has set."""
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every service that we build ourselves."""
+        return app.services
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """A patched file and a new version file, then a restart."""
+        _running(fault, engine)
+        path = app.main_file(fault.place)
+        stored = engine.read_file(fault.place, path)
+        line = self.FIRST_LINES[fault.variant % len(self.FIRST_LINES)]
+        patched = replace(
+            stored, content=insert(stored.content.decode(), "make", line, where=path).encode(), mtime=float(int(time.time()))
+        )
+        before, after = next_version(engine, fault.place)
+        return Change(
+            do=(files_step(engine, fault.place, after | {path: patched}),),
+            undo=(files_step(engine, fault.place, before | {path: stored}),),
+            parameters=(("line", line),),
+        )
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """It does not answer, and the engine has started it again since it was rolled out."""
+        restarts, state = engine.restarts(fault.place), engine.state(fault.place)
+        waited = answers(app, fault.place, engine, seconds=0.5) if state == "running" else None
+        return Effect(
+            restarts >= 1 and waited is None,
+            f"state {state}, started again {restarts} times, {'no answer' if waited is None else 'answers'}",
+        )
+
+
+def _running(fault: Fault, engine: Engine) -> None:
+    state = engine.state(fault.place)
+    if state != "running":
+        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+
+
+KINDS: tuple[FaultKind, ...] = (ContainerPause(), ContainerStop(), ContainerKill(), CrashLoop(), WorkerStopped())

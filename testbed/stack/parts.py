@@ -7,15 +7,17 @@ import yaml
 
 from testbed.stack.project import APPS, COMPOSE_FILE
 
+WORKER_LABEL = "revelio.worker"
 STORES = {"DATABASE_URL": "postgres", "REDIS_URL": "redis"}
 """The setting by which a service is told of a store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """``public`` is the service that users reach; ``store_users`` says which service uses which store."""
+    """``public`` is the service that users reach, ``workers`` those that handle queues, ``store_users`` who uses which store."""
 
     services: tuple[str, ...]
+    workers: tuple[str, ...]
     public: str
     stores: tuple[str, ...]
     store_users: tuple[tuple[str, str], ...]
@@ -28,6 +30,7 @@ def parts_of(app: str) -> Parts:
     public = next(name for name, service in services.items() if service.get("ports"))
     return Parts(
         services=(public, *(name for name in services if name != public)),
+        workers=tuple(name for name, service in services.items() if WORKER_LABEL in service["labels"]),
         public=public,
         stores=tuple(name for name, service in shared.items() if service["labels"]["revelio.role"] == "app"),
         store_users=tuple(
