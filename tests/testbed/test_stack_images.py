@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import docker
 import pytest
+import yaml
 from docker.errors import DockerException, ImageNotFound
 
 from testbed.errors import StackError
@@ -16,6 +17,7 @@ from testbed.images.artifacts import Artifact, Run, obtain
 from testbed.images.build import INPUTS_LABEL
 from testbed.images.recipes import BACKENDS, Recipe
 from testbed.progress import Step, silent
+from testbed.stack.project import COMPOSE_FILE
 
 
 @pytest.fixture
@@ -154,3 +156,8 @@ def test_a_missing_tool_is_named_with_its_package() -> None:
 
 def test_what_takes_longest_starts_first() -> None:
     assert BACKENDS[-1].artifact == artifacts.JAEGER
+
+
+def test_every_image_of_the_compose_file_can_be_made() -> None:
+    services = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
+    assert {service["image"] for service in services.values()} == {recipe.tag for recipe in BACKENDS}
