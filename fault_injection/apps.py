@@ -13,7 +13,7 @@ from testbed.stack.project import APPS
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An application of the testbed. ``workers`` handle queues, ``stores`` run no code of ours, ``store_users`` says who uses them.
+    """An application of the testbed. ``workers`` handle queues, ``stores`` run no code of ours; ``store_users``: who uses which.
 
     ``entrance`` is the service that users reach, ``address`` where they reach it.
     """
@@ -22,6 +22,8 @@ class App:
     project: str
     services: tuple[str, ...]
     workers: tuple[str, ...]
+    callers: tuple[str, ...]
+    cachers: tuple[str, ...]
     stores: tuple[str, ...]
     store_users: tuple[tuple[str, str], ...]
     entrance: str
@@ -52,6 +54,8 @@ def app_named(name: str, state: Path = Path("var/faults")) -> App:
         project=project.name,
         services=parts.services,
         workers=parts.workers,
+        callers=parts.callers,
+        cachers=parts.cachers,
         stores=parts.stores,
         store_users=parts.store_users,
         entrance=parts.public,

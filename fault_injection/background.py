@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import multiprocessing
 import os
 import signal
 import sys
@@ -76,11 +77,42 @@ def _kill(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> 
     kill_again_and_again(DockerEngine(app.project), service, float(values["every_s"]), wanted)
 
 
+def _hog(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    use_up(DockerEngine(app.project).cgroup_file(service, "cpu", "cgroup.procs"), int(values["processes"]), wanted)
+
+
+def use_up(group: Path, processes: int, wanted: Wanted) -> None:
+    """Calculate in so many processes of a control group (its ``cgroup.procs``) until not wanted."""
+    context = multiprocessing.get_context("fork")
+    hogs = [context.Process(target=_calculate, args=(group, os.getpid()), daemon=True) for _ in range(processes)]
+    try:
+        for hog in hogs:
+            hog.start()
+        while wanted():
+            time.sleep(0.25)
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.join()
+
+
+def _calculate(group: Path, parent: int) -> None:
+    group.write_text(str(os.getpid()))
+    while os.getppid() == parent:
+        for _ in range(100_000):
+            pass
+
+
 def _burst(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
     burst(app.address, PAGES[app.name], float(values["rate"]), float(values["seconds"]), wanted)
 
 
-ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {"pause": _pause, "kill": _kill, "burst": _burst}
+ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {
+    "pause": _pause,
+    "kill": _kill,
+    "hog": _hog,
+    "burst": _burst,
+}
 """What such a process can do, by the name that a fault's step gives it."""
 
 

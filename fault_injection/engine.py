@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import resource
 import subprocess
 import tarfile
 import time
@@ -111,6 +112,21 @@ class Engine(Protocol):
 
     def set_bounds(self, service: str, bounds: Bounds) -> None:
         """Put them in force at once."""
+
+    def memory_used(self, service: str) -> int:
+        """Bytes that its processes use, page cache left out."""
+
+    def processes(self, service: str) -> int:
+        """Processes and threads that it has."""
+
+    def open_files(self, service: str) -> int:
+        """Files and connections that its first process has open."""
+
+    def file_limit(self, service: str) -> int:
+        """How many its first process may have open."""
+
+    def set_file_limit(self, service: str, soft: int) -> None:
+        """Put such a limit in force at once."""
 
     def environment(self, service: str) -> dict[str, str]:
         """The variables that its configuration gives it."""
@@ -257,6 +273,30 @@ class DockerEngine:
         memory = str(bounds.memory_bytes) if bounds.memory_bytes else "-1"
         options = [f"--memory={memory}", f"--memory-swap={memory}", f"--pids-limit={bounds.processes or -1}"]
         _said(["docker", "update", *options, self.container_id(service)], f"docker update of {service}")
+
+    def memory_used(self, service: str) -> int:
+        """One reading of the stats API."""
+        memory = self._client.api.stats(self.container_id(service), stream=False, one_shot=True)["memory_stats"]
+        kept = memory.get("stats", {})
+        return int(memory["usage"]) - int(kept.get("inactive_file", kept.get("total_inactive_file", 0)))
+
+    def processes(self, service: str) -> int:
+        """One reading of the stats API."""
+        return int(self._client.api.stats(self.container_id(service), stream=False, one_shot=True)["pids_stats"]["current"])
+
+    def open_files(self, service: str) -> int:
+        """Counted by the kernel's table."""
+        return len(list(Path(f"/proc/{self.pid(service)}/fd").iterdir()))
+
+    def file_limit(self, service: str) -> int:
+        """The soft limit."""
+        return resource.prlimit(self.pid(service), resource.RLIMIT_NOFILE)[0]
+
+    def set_file_limit(self, service: str, soft: int) -> None:
+        """The soft limit; the hard one stays."""
+        pid = self.pid(service)
+        hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(soft, hard), hard))
 
     def environment(self, service: str) -> dict[str, str]:
         """As `docker inspect` shows it, with what the image sets."""

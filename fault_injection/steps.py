@@ -103,6 +103,7 @@ def _action(step: Step) -> Callable[[Step, Engine], None]:
         "start": lambda s, e: e.start(s.service),
         "kill": lambda s, e: e.kill(s.service, str(s.argument("signal"))),
         "set_bounds": _set_bounds,
+        "limit_files": lambda s, e: e.set_file_limit(s.service, int(s.argument("soft"))),
         "in_network": _in_network,
         "write_cgroup": _write_cgroup,
     }

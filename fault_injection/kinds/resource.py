@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import CpuLimit, Engine
-from fault_injection.spec import Change, Effect, Fault, FaultKind
-from fault_injection.steps import cpu_step
+from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
+from fault_injection.steps import bounds_step, cpu_step
 from revelio.errors import FaultError
 
 PERIOD_US = 100_000
+LEAST_BYTES = 8 * 2**20
+"""The engine takes no limit below six."""
 SAMPLE_S = 2.0
 
 
@@ -32,8 +35,7 @@ class CpuQuota(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Measures what the container uses now and sets a share of that."""
-        if engine.state(fault.place) != "running":
-            raise FaultError(f"{fault.place} is {engine.state(fault.place)}, not running; bring the stack up first")
+        _running(fault, engine)
         strength = self.strengths[fault.strength]
         first = engine.cpu_usage(fault.place)
         time.sleep(SAMPLE_S)
@@ -62,4 +64,133 @@ class CpuQuota(FaultKind):
         return Effect(share >= 0.5, f"throttled in {throttled} of {periods} periods of {SAMPLE_S:.0f} s")
 
 
-KINDS: tuple[FaultKind, ...] = (CpuQuota(),)
+class CpuHog(FaultKind):
+    """Something beside the service uses up the container's CPU time."""
+
+    name = "cpu_hog"
+    category = "resource"
+    explanation = "A runaway process in the container's control group uses up the CPU time that it may have."
+    strengths: ClassVar = {"hard": {"processes": 6}, "moderate": {"processes": 3}}
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every container whose CPU time is bounded."""
+        return app.places
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """Processes of their own join the control group and calculate."""
+        _running(fault, engine)
+        strength = tuple(self.strengths[fault.strength].items())
+        container = engine.container_id(fault.place)
+        start = Step("start_background", fault.place, container, (("act", "hog"), *strength))
+        return Change(do=(start,), undo=(Step("stop_background", fault.place, container),), parameters=strength)
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """The container uses all that it may, and is held back in most periods."""
+        first = engine.cpu_usage(fault.place)
+        time.sleep(SAMPLE_S)
+        second = engine.cpu_usage(fault.place)
+        used = (second.used_s - first.used_s) / max(second.at - first.at, 1e-6)
+        periods = second.periods - first.periods
+        share = (second.throttled_periods - first.throttled_periods) / periods if periods else 0.0
+        return Effect(share >= 0.7, f"uses {used:.2f} CPUs, throttled in {share:.0%} of its periods")
+
+
+class MemoryLimit(FaultKind):
+    """A memory limit below what the container needs: the kernel ends it."""
+
+    name = "memory_limit"
+    category = "resource"
+    explanation = (
+        "The container may use less memory than it needs: the kernel kills its processes, and the engine starts it again."
+    )
+    strengths: ClassVar = {"hard": {"share_of_use": 0.55}, "moderate": {"share_of_use": 0.8}}
+    settle_s = 20.0
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every service; the stores use too little memory here for a limit that they could not keep."""
+        return app.services
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """Stop it, since no limit below the use is taken; bound it; start it."""
+        _running(fault, engine)
+        used = engine.memory_used(fault.place)
+        before = engine.bounds(fault.place)
+        limit = max(LEAST_BYTES, int(used * float(self.strengths[fault.strength]["share_of_use"])))
+        container = engine.container_id(fault.place)
+        stop, start = Step("stop", fault.place, container), Step("start", fault.place, container)
+        return Change(
+            do=(stop, bounds_step(engine, fault.place, replace(before, memory_bytes=limit)), start),
+            undo=(stop, bounds_step(engine, fault.place, before), start),
+            parameters=(("limit_bytes", limit), ("used_before_bytes", used)),
+        )
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """The engine has started it again, and its limit is the low one."""
+        restarts, limit = engine.restarts(fault.place), engine.bounds(fault.place).memory_bytes
+        return Effect(restarts >= 1, f"limit {limit / 2**20:.0f} MiB, started again {restarts} times")
+
+
+class FdExhaustion(FaultKind):
+    """No file descriptor is left for another connection."""
+
+    name = "fd_exhaustion"
+    category = "resource"
+    explanation = "The process may open hardly more files and connections than it has open: further ones fail."
+    strengths: ClassVar = {"hard": {"spare": 0}, "moderate": {"spare": 3}}
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every container of the application."""
+        return app.places
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """Lower the soft limit of the running process."""
+        _running(fault, engine)
+        limits = engine.file_limit(fault.place)
+        wanted = engine.open_files(fault.place) + int(self.strengths[fault.strength]["spare"])
+        container = engine.container_id(fault.place)
+
+        def step(soft: int) -> Step:
+            return Step("limit_files", fault.place, container, (("soft", soft),))
+
+        return Change(do=(step(wanted),), undo=(step(limits),), parameters=(("limit", wanted), ("limit_before", limits)))
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """As many files are open as may be."""
+        limit, used = engine.file_limit(fault.place), engine.open_files(fault.place)
+        return Effect(used >= limit - int(self.strengths[fault.strength]["spare"]), f"{used} files open of {limit} allowed")
+
+
+class PidLimit(FaultKind):
+    """No further thread or process may start."""
+
+    name = "pid_limit"
+    category = "resource"
+    explanation = "The container may have no more processes and threads than it has: what needs another one fails."
+    strengths: ClassVar = {"hard": {"spare": 0}, "moderate": {"spare": 1}}
+    settle_s = 12.0
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """The database, which makes a process for each connection, and the services that look others up in threads."""
+        return (*app.callers, *(s for s in app.stores if s == "postgres"))
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """Bound it at what it has now."""
+        _running(fault, engine)
+        before = engine.bounds(fault.place)
+        now = engine.processes(fault.place)
+        step = bounds_step(engine, fault.place, replace(before, processes=now + int(self.strengths[fault.strength]["spare"])))
+        return Change(do=(step,), undo=(bounds_step(engine, fault.place, before),), parameters=(("limit", now),))
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """It has as many as it may have."""
+        limit, now = engine.bounds(fault.place).processes, engine.processes(fault.place)
+        return Effect(limit > 0 and now >= limit, f"{now} processes and threads of {limit} allowed")
+
+
+def _running(fault: Fault, engine: Engine) -> None:
+    state = engine.state(fault.place)
+    if state != "running":
+        raise FaultError(f"{fault.place} is {state}, not running; bring the stack up first")
+
+
+KINDS: tuple[FaultKind, ...] = (CpuQuota(), CpuHog(), MemoryLimit(), FdExhaustion(), PidLimit())

@@ -14,10 +14,14 @@ STORES = {"DATABASE_URL": "postgres", "REDIS_URL": "redis"}
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """``public`` is the service that users reach, ``workers`` those that handle queues, ``store_users`` who uses which store."""
+    """``public`` is the service that users reach; ``workers`` handle queues, ``callers`` call other services, ``cachers`` keep a
+    cache; ``store_users`` says which service uses which store.
+    """
 
     services: tuple[str, ...]
     workers: tuple[str, ...]
+    callers: tuple[str, ...]
+    cachers: tuple[str, ...]
     public: str
     stores: tuple[str, ...]
     store_users: tuple[tuple[str, str], ...]
@@ -31,6 +35,8 @@ def parts_of(app: str) -> Parts:
     return Parts(
         services=(public, *(name for name in services if name != public)),
         workers=tuple(name for name, service in services.items() if WORKER_LABEL in service["labels"]),
+        callers=tuple(name for name, service in services.items() if _peers(service["environment"])),
+        cachers=tuple(name for name in services if "cache(settings" in source_of(app, name)),
         public=public,
         stores=tuple(name for name, service in shared.items() if service["labels"]["revelio.role"] == "app"),
         store_users=tuple(
@@ -40,3 +46,14 @@ def parts_of(app: str) -> Parts:
             if setting in service["environment"]
         ),
     )
+
+
+def source_of(app: str, service: str) -> str:
+    """The source of a service's own files, one after the other."""
+    package = APPS / app / service
+    files = sorted(package.glob("*.py")) if package.is_dir() else [APPS / app / f"{service}.py"]
+    return "\n".join(file.read_text() for file in files)
+
+
+def _peers(environment: dict[str, str]) -> list[str]:
+    return [name for name in environment if name.endswith("_URL") and name not in STORES]

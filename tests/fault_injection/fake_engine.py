@@ -26,6 +26,7 @@ class FakeEngine:
         self.bounded = {s: Bounds(256 * 2**20, 0) for s in services}
         self.environments: dict[str, dict[str, str]] = {s: {} for s in services}
         self.said = ""
+        self.file_limits: dict[str, int] = {}
         self.cgroup = Path("/nowhere")
         self.die_after: int | None = None
         self.refuse: str = ""
@@ -116,3 +117,19 @@ class FakeEngine:
 
     def cgroup_file(self, service: str, controller: str, name: str) -> Path:
         return self.cgroup / f"{service}.{controller}.{name}"
+
+    def memory_used(self, service: str) -> int:
+        return 100 * 2**20
+
+    def processes(self, service: str) -> int:
+        return 7
+
+    def open_files(self, service: str) -> int:
+        return 40
+
+    def file_limit(self, service: str) -> int:
+        return self.file_limits.get(service, 1024)
+
+    def set_file_limit(self, service: str, soft: int) -> None:
+        self.file_limits[service] = soft
+        self._act(f"files {service}")

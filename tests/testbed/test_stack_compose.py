@@ -15,7 +15,7 @@ import yaml
 from revelio.settings import Settings
 from testbed.images.recipes import BACKENDS, application
 from testbed.stack import applications, find_project, parts_of
-from testbed.stack.parts import STORES
+from testbed.stack.parts import STORES, source_of
 from testbed.stack.project import ORDER, PORTS
 
 ROOT = Path(__file__).parents[2]
@@ -108,9 +108,7 @@ def test_services_bear_the_same_name_in_compose_and_telemetry(app: str) -> None:
 
 def test_a_service_is_told_of_those_that_it_calls_and_no_others(app: str) -> None:
     for name, service in OWN[app].items():
-        folder = ROOT / "testbed" / "apps" / app
-        files = sorted((folder / name).glob("*.py")) if (folder / name).is_dir() else [folder / f"{name}.py"]
-        source = "\n".join(file.read_text() for file in files)
+        source = source_of(app, name)
         told = {setting for setting in service["environment"] if setting.endswith("_URL")}
         peers = {peer for peer in OWN[app] if re.search(rf'["\']{peer}["\']', source) and f"{peer.upper()}_URL" in told}
         assert {setting for setting in told if setting not in STORES} == {f"{peer.upper()}_URL" for peer in peers}
