@@ -17,6 +17,8 @@ TOOLS = {
     "jaeger": "revelio.tools.jaeger:Jaeger",
     "elasticsearch": "revelio.tools.elasticsearch:ElasticsearchLogs",
     "containers": "revelio.tools.containers:Containers",
+    "postgres": "revelio.tools.postgres:Postgres",
+    "redis": "revelio.tools.redis:Redis",
 }
 """Implementation by tool name, as ``module:class``: a backend's client library is loaded only where the tool is used."""
 

@@ -1,0 +1,141 @@
+"""Readings of a store as series over baseline and window, and what they say about a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from revelio.anomaly import deviation, signal, split
+from revelio.catalog import Metric
+from revelio.tools.base import Scope
+from revelio.tools.figures import plain
+from revelio.tools.readings import Reading
+from revelio.types import Entity, Query, Series
+
+RATE_S = 10.0
+"""Counters are turned into rates over this long, as the catalog's PromQL does: sessions report theirs in lumps."""
+
+LATE_S = 10.0
+"""A question asked so shortly after its window still sees the window's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How strongly a query's figures point at a fault, and in which words. ``series`` are those that were looked at."""
+
+    signal: float
+    summary: str
+    reason: str
+    series: tuple[Series, ...] = ()
+
+
+def is_counter(metric: Metric) -> bool:
+    """Whether what is read is a sum since the statistics began: its unit is one of a rate."""
+    return metric.unit.endswith("/s")
+
+
+def series_of(readings: Sequence[Reading], metrics: Iterable[Metric], scope: Scope) -> tuple[Series, ...]:
+    """One series for each metric and name, all over the same times where there are readings in baseline and window.
+
+    Where the baseline has none, one point in its middle stands for it: a counter's average since it began to count, zero
+    for what is normally not there at all; other figures then have no past.
+    """
+    used = _within(readings, scope)
+    if not used:
+        return ()
+    found = []
+    for metric in metrics:
+        for name in sorted({n for r, _ in used for m, n in r.values if m == metric.name}):
+            found.append(_one(used, metric, name, scope))
+    return tuple(s for s in found if s.times)
+
+
+def verdict(query: Query, series: Iterable[Series], metrics: Iterable[Metric], scope: Scope, server: str) -> Verdict:
+    """What the figures that the query's template reads say, the furthest of them first."""
+    measures = {m.name: m for m in metrics}
+    bound = {value for _, value in query.bindings} | {server}
+    judged = []
+    for reading in query.template.reads:
+        for one in series:
+            if one.metric == reading.metric and one.entity.name in bound:
+                before, now = split(one.times, one.values, scope.baseline, scope.window)
+                distance = deviation(before, now, reading.direction, measures[one.metric].noise)
+                judged.append((distance, one, before, now))
+    judged = [j for j in judged if j[3]]
+    if not judged:
+        return Verdict(0.0, "nothing was measured in the window", "nothing was measured")
+    judged.sort(key=lambda j: (-j[0], not j[2]))
+    distance, worst, before, now = judged[0]
+    if not any(b for _, _, b, _ in judged):
+        return Verdict(0.0, _words(worst, before, now), "nothing to compare with yet", tuple(s for _, s, _, _ in judged))
+    name = _spoken(worst.metric)
+    return Verdict(
+        signal(distance),
+        _words(worst, before, now),
+        f"{name} is {distance:.1f} spreads from its baseline" if distance >= 0.1 else "as in the baseline",
+        tuple(s for _, s, _, _ in judged),
+    )
+
+
+def increase(readings: Sequence[Reading], metric: str, name: str, scope: Scope) -> float | None:
+    """How much a counter grew since the window began, up to the latest reading; None where nobody looked before then."""
+    earlier = [r for r in readings if r.at <= scope.window.start]
+    start = earlier[-1] if earlier else None
+    end = readings[-1].values.get((metric, name)) if readings else None
+    if start is None or end is None:
+        return None
+    return max(0.0, end - start.values.get((metric, name), 0.0))
+
+
+def _within(readings: Sequence[Reading], scope: Scope) -> list[tuple[Reading, float]]:
+    """Readings with the moments they stand for, with those before the baseline that its first rates need."""
+    found = [(r, r.at) for r in readings if scope.baseline.start - RATE_S - 1.0 <= r.at <= scope.window.end]
+    late = [r for r in readings if scope.window.end < r.at <= scope.window.end + LATE_S]
+    if late and not any(at >= scope.window.start for _, at in found):
+        found += [(r, scope.window.end - (late[-1].at - r.at)) for r in late[-2:]]
+    return found
+
+
+def _one(used: Sequence[tuple[Reading, float]], metric: Metric, name: str, scope: Scope) -> Series:
+    entity = Entity(metric.entity, name)
+    if is_counter(metric):
+        points = [(at, _rate(used[: i + 1], metric.name, name)) for i, (_, at) in enumerate(used) if i]
+    else:
+        points = [(at, r.values.get((metric.name, name), 0.0)) for r, at in used[1:] or used]
+    points = [(at, value) for at, value in points if at >= scope.baseline.start]
+    if points and not any(at < scope.window.start for at, _ in points):
+        points = [*_stand_in(used[-1][0], metric, name, scope), *points]
+    return Series(entity, metric.name, metric.unit, tuple(at for at, _ in points), tuple(value for _, value in points))
+
+
+def _stand_in(reading: Reading, metric: Metric, name: str, scope: Scope) -> list[tuple[float, float]]:
+    middle = scope.baseline.start + scope.baseline.seconds / 2
+    if metric.absent_is_zero:
+        return [(middle, 0.0)]
+    if is_counter(metric) and reading.counting_s > 0:
+        return [(middle, reading.values.get((metric.name, name), 0.0) / reading.counting_s)]
+    return []
+
+
+def _rate(used: Sequence[tuple[Reading, float]], metric: str, name: str) -> float:
+    last, at = used[-1]
+    value = last.values.get((metric, name))
+    if value is None:
+        return 0.0
+    earlier = [r for r, then in used[:-1] if then <= at - RATE_S + 0.5]
+    start = earlier[-1] if earlier else used[0][0]
+    before = start.values.get((metric, name))
+    if before is None:
+        return 0.0
+    # A counter that went down began anew: all it shows was counted since.
+    return max(value - before if value >= before else value, 0.0) / max(last.at - start.at, 1e-3)
+
+
+def _words(series: Series, before: Sequence[float], now: Sequence[float]) -> str:
+    was = f"{plain(sum(before) / len(before), series.unit)} before" if before else "not known before"
+    return f"{_spoken(series.metric)}: {plain(max(now), series.unit)} now, {was}"
+
+
+def _spoken(metric: str) -> str:
+    """A metric's name in words, without the store's prefix that keeps it apart from other tools' metrics."""
+    return metric.removeprefix("pg_").removeprefix("redis_").replace("_", " ")
