@@ -14,21 +14,21 @@ from typing import Any
 import httpx
 import pytest
 
-from testbed.stack import Status, status, up
+from testbed.stack import Status, parts_of
 from testbed.stack.engine import containers, engine
 from testbed.stack.project import ROOT
+from tests.stack.stacks import Stacks
 
 pytestmark = pytest.mark.stack
 
-SERVICES = {"gateway", "products", "cart", "orders", "payment"}
+SERVICES = set(parts_of("shop").services)
 STORES = {"postgres", "redis"}
-BACKENDS = {"jaeger", "prometheus", "elasticsearch", "cadvisor", "logshipper"}
+BACKENDS = {"jaeger", "prometheus", "elasticsearch", "cadvisor", "logshipper", "links", "capture", "events", "postgres-exporter"}
 
 
 @pytest.fixture(scope="module")
-def stack() -> Status:
-    now = status("shop")
-    return now if now.up and all(user.pid for user in now.users) else up("shop")
+def stack(stacks: Stacks) -> Status:
+    return stacks.have("shop")
 
 
 @pytest.fixture(scope="module")

@@ -17,17 +17,20 @@ from revelio.settings import Settings
 from revelio.systems import System, open_system
 from revelio.tools.base import Scope
 from revelio.types import Query, QueryTemplate, Window
+from testbed.stack import parts_of
+from tests.stack.stacks import Stacks
 from tests.tools.conftest import HOSTILE_NAMES
 
 pytestmark = pytest.mark.stack
 
-SERVICES = {"gateway", "products", "cart", "orders", "payment"}
+SERVICES = set(parts_of("shop").services)
 STORES = {"postgres", "redis"}
-BACKENDS = {"jaeger", "prometheus", "elasticsearch", "cadvisor", "logshipper"}
+BACKENDS = {"jaeger", "prometheus", "elasticsearch", "cadvisor", "logshipper", "links", "capture", "events", "postgres-exporter"}
 
 
 @pytest.fixture(scope="module")
-def shop() -> Iterator[System]:
+def shop(stacks: Stacks) -> Iterator[System]:
+    stacks.have("shop")
     system = open_system("shop", Settings().systems["shop"], bundled_catalog())
     down = [f"{s.tool}: {s.detail}" for s in system.ping() if not s.up]
     if down:
