@@ -26,7 +26,7 @@ FIRST_DAY = 15
 """Days from today on which these tests travel; ordinary visitors and probes leave them alone."""
 SERVICES = ("gateway", "auth", "trips", "timetable", "seats", "pricing", "booking", "payment", "tickets", "notifier")
 STORES = ("postgres", "redis")
-WAITING = ("being made", "paying", "placing", "being changed", "too many requests")
+WAITING = ("being made", "being changed", "too many requests")
 """Words of a refusal that asks for patience only."""
 SETTLED_SECONDS = 40.0
 

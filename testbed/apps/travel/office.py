@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 _GRACE = timedelta(minutes=1)
 """Seats are held a little longer than the booking, so that what is paid at the last moment still has them."""
 _LOOKS = 3
+_WAIT = "this booking is just being changed, wait a moment"
 _ENDED = {"expired": "the time to pay has run out", "cancelled": "this booking is cancelled"}
 
 
@@ -52,7 +53,7 @@ class Office:
             raise HTTPException(409, _ENDED["expired"])
         paying = await self.bookings.move(row, "paying") if row["state"] == "held" else None
         if paying is None:
-            raise HTTPException(409, _ENDED.get(row["state"], f"this booking is {row['state']}, wait a moment"))
+            raise HTTPException(409, _ENDED.get(row["state"], _WAIT))
         entry = {"booking": reference, "account": account, "amount": row["total"], "card": card}
         try:
             await self.payment.put(f"/payments/{_payment(paying)}", entry)
@@ -152,14 +153,14 @@ class Office:
             if state in ("cancelling", "cancelled"):
                 return row
             if state not in ("held", "paid", "ticketed"):
-                raise HTTPException(409, _ENDED.get(state, f"this booking is {state}, wait a moment"))
+                raise HTTPException(409, _ENDED.get(state, _WAIT))
             if row["departs"] <= now:
                 raise HTTPException(409, "this train has left")
             back = 0 if state == "held" else refund(row["total"], now, row["departs"])
             moved = await self.bookings.move(row, "cancelling", refund=back)
             if moved:
                 return moved
-        raise HTTPException(409, "this booking is just being changed, wait a moment")
+        raise HTTPException(409, _WAIT)
 
     async def _place(self, row: asyncpg.Record, order: Order) -> asyncpg.Record:
         """Price and seats at the same time; both must be known before either is given up."""
