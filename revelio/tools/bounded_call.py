@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import struct
 import time
@@ -56,14 +55,14 @@ class BoundedCalls:
                 if self._received() - before > most:
                     raise TooMuchError from None
 
-    def uses(self, fileno: int) -> None:
-        """Which connection to keep an eye on, and to cut in the end. For ``work`` to call once it has connected."""
-        self._socket = socket.socket(fileno=os.dup(fileno))
+    def uses(self, connection: socket.socket) -> None:
+        """Which connection to keep an eye on, and to close in the end. For ``work`` to call once it has connected."""
+        self._socket = connection
         if self.ended:
             self._cut()
 
     def end(self, close: Callable[[], object]) -> None:
-        """Cut the connection, whatever it is doing, and let the library ``close`` it as soon as it notices."""
+        """Close the connection, whatever it is doing, and let the library ``close`` what it holds as soon as it notices."""
         self.ended = True
         self._cut()
         self._pool.submit(close)

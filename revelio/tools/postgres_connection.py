@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -156,7 +158,7 @@ class _Session:
         self._conninfo = conninfo
         self._limits = limits
         self._calls = BoundedCalls("postgres", limits)
-        self._connection: psycopg.Connection[Any] | None = None
+        self._connection: _Guarded | None = None
 
     def ask(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> Answer:
         """Raises what ``psycopg`` raises, ``LateError`` and ``TooMuchError``."""
@@ -178,7 +180,7 @@ class _Session:
             with connection.cursor() as cursor:
                 for row in cursor.stream(statement, parameters):  # always sent as one statement only, whatever it holds
                     found.append(tuple(_cell(value) for value in row))
-                    size += sum(len(c) if isinstance(c, str) else 8 for c in found[-1])
+                    size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
                     if size > self._limits.bytes or len(found) > most + 1:
                         connection.close()  # before the cursor tries to read the rest
                         raise TooMuchError
@@ -188,18 +190,41 @@ class _Session:
                 connection.rollback()
         return Answer(names, tuple(found[:most]), len(found) > most)
 
-    def _connected(self) -> psycopg.Connection[Any]:
+    def _connected(self) -> _Guarded:
         if self._connection is None or self._connection.closed:
-            connection: psycopg.Connection[Any] = psycopg.connect(self._conninfo)
+            connection = _Guarded.connect(self._conninfo)
+            connection.is_over = lambda: self._calls.ended
             connection.read_only = True
             connection.prepare_threshold = None  # a pooler on the way may not keep prepared statements
             self._connection = connection
-            self._calls.uses(connection.fileno())
+            self._calls.uses(socket.socket(fileno=os.dup(connection.fileno())))
         return self._connection
 
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+
+
+class _Guarded(psycopg.Connection[Any]):
+    """A connection that stops reading when it is over: a shut socket alone still gives what the server goes on sending."""
+
+    is_over: Callable[[], bool] = staticmethod(lambda: False)
+
+    def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+        """As the library's, but for the end."""
+        return super().wait(self._until_over(gen), *args, **options)
+
+    def _until_over(self, gen: Any) -> Any:
+        answer = None
+        while True:
+            try:
+                wanted = next(gen) if answer is None else gen.send(answer)
+            except StopIteration as end:
+                return end.value
+            if self.is_over():
+                self.close()
+                raise TooMuchError
+            answer = yield wanted
 
 
 def _place(url: str) -> str:

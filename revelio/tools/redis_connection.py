@@ -144,12 +144,11 @@ class _Session:
 
     def _answer(self, commands: Sequence[Command]) -> list[Reply]:
         if self._connection is None:
-            made: Any = self._pool.make_connection()
-            made.connect()
-            self._connection = made
-            held = getattr(made, "_sock", None)  # no other way leads to it
+            self._connection = self._pool.make_connection()
+            self._connection.connect()
+            held = getattr(self._connection, "_sock", None)  # no other way leads to it
             if held is not None:
-                self._calls.uses(held.fileno())
+                self._calls.uses(held)
         connection = self._connection
         encoded = [[word.encode("utf-8", errors="replace") for word in command] for command in commands]
         connection.send_packed_command(connection.pack_commands(encoded))
