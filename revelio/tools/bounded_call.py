@@ -57,6 +57,8 @@ class BoundedCalls:
 
     def uses(self, connection: socket.socket) -> None:
         """Which connection to keep an eye on, and to close in the end. For ``work`` to call once it has connected."""
+        if self._socket is not None:
+            self._socket.close()
         self._socket = connection
         if self.ended:
             self._cut()
