@@ -88,6 +88,10 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                # The span ends with the last part of the answer, so this is the time to name it.
+                span = trace.get_current_span()
+                span.update_name(f"{scope['method']} {_route(scope)}")
+                span.set_attribute("http.route", _route(scope))
             await send(message)
 
         try:
@@ -106,12 +110,13 @@ class Observed:
                 raise
             await JSONResponse({"error": "something went wrong"}, 500)(scope, receive, noting)
         finally:
-            matched = scope.get("route")
-            route = matched.path if matched is not None else "unmatched"
-            span = trace.get_current_span()
-            span.update_name(f"{scope['method']} {route}")
-            span.set_attribute("http.route", route)
-            SERVER_SECONDS.labels(scope["method"], route, str(status or 499)).observe(time.perf_counter() - began)
+            SERVER_SECONDS.labels(scope["method"], _route(scope), str(status or 499)).observe(time.perf_counter() - began)
+
+
+def _route(scope: Scope) -> str:
+    """The route that matched: as few names as there are kinds of pages."""
+    matched = scope.get("route")
+    return matched.path if matched is not None else "unmatched"
 
 
 async def _health(_: Request) -> Response:

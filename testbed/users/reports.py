@@ -14,7 +14,12 @@ from testbed.errors import CorpusError
 from testbed.users.corpus import CORPUS
 from testbed.users.notes import SLOW_SECONDS, Visit
 
-_ITEMS = ("linen shirt", "oak lamp", "copper kettle", "wool blanket", "walnut shelf", "glass vase")
+_ITEMS = {
+    "shop": ("linen shirt", "oak lamp", "copper kettle", "wool blanket", "walnut shelf", "glass vase"),
+    "forum": ("what are you reading this week", "rate my first loaf", "moving to the coast", "old bikes worth saving"),
+    "travel": ("Northgate", "Lakeside", "Old Harbour", "Millbrook"),
+}
+"""What people are after where probe users named nothing: an article, a thread, a destination."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ def _filled(text: str, cell: str, visits: Sequence[Visit], opened_at: float, rng
         "seconds": str(max(2, round(seconds))),
         "status": str(status),
         "time": since.strftime("%H:%M"),
-        "item": rng.choice(_items(visits, feature) or _ITEMS),
+        "item": rng.choice(_items(visits, feature) or _ITEMS[cell.split("/")[0]]),
     }
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)

@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pytest_httpserver import HTTPServer
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -149,6 +153,16 @@ def test_more_requests_than_the_limit_are_refused_but_health_is_always_told() ->
     client = service(limit=2)
     assert [client.get("/fine/1").status_code for _ in range(3)] == [200, 200, 429]
     assert client.get("/healthz").status_code == 200
+
+
+def test_a_span_bears_the_name_of_its_route_and_not_of_each_page() -> None:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    for path in ("/fine/1", "/fine/2", "/bad", "/nowhere"):
+        TestClient(OpenTelemetryMiddleware(service().app, tracer_provider=provider, exclude_spans=["send", "receive"])).get(path)
+    spans = exporter.get_finished_spans()
+    assert [span.name for span in spans] == ["GET /fine/{id}", "GET /fine/{id}", "GET /bad", "GET unmatched"]
+    assert [dict(span.attributes or {})["http.route"] for span in spans] == ["/fine/{id}", "/fine/{id}", "/bad", "unmatched"]
 
 
 def called(server: HTTPServer, **environ: str) -> Any:
