@@ -17,7 +17,7 @@ from testbed.users.notes import SLOW_SECONDS, Visit
 _ITEMS = {
     "shop": ("linen shirt", "oak lamp", "copper kettle", "wool blanket", "walnut shelf", "glass vase"),
     "forum": ("what are you reading this week", "rate my first loaf", "moving to the coast", "old bikes worth saving"),
-    "travel": ("Northgate", "Lakeside", "Old Harbour", "Millbrook"),
+    "travel": ("Banbury", "Kingsmere", "Oakham", "Westerby"),
 }
 """What people are after where probe users named nothing: an article, a thread, a destination."""
 
