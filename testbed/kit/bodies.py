@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 async def body_of(request: Request) -> dict[str, Any]:
@@ -28,9 +31,9 @@ def number(body: dict[str, Any], name: str, default: int | None = None) -> int:
 
 
 def word(body: dict[str, Any], name: str) -> str:
-    """A text that is not empty; 400 when it is missing or none. No database takes a zero byte."""
+    """A text that is not empty; 400 when it is missing or none. No database takes a zero byte or half a character."""
     value = body.get(name)
-    if not isinstance(value, str) or not value or "\0" in value:
+    if not isinstance(value, str) or not value or _UNSTORABLE.search(value):
         raise HTTPException(400, f"{name} must be a text")
     return value
 

@@ -9,11 +9,9 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 from opentelemetry import propagate
 from opentelemetry.instrumentation.utils import suppress_instrumentation
-from redis import RedisError
 
 from kit.database import Database
 from kit.queue import Queue
@@ -70,7 +68,8 @@ class Outbox:
             try:
                 while await self._send() == _AT_ONCE:
                     pass
-            except (RedisError, asyncpg.PostgresError, OSError, TimeoutError):
+            except Exception:
+                # A store that goes away in the middle of a word makes its client raise nearly anything; events must go on.
                 log.warning("events wait in the outbox", exc_info=True)
                 await asyncio.sleep(_EVERY)
 

@@ -99,7 +99,8 @@ class Worker:
                     again_at = time.monotonic() + _AGAIN_MS / 2000
                 await self._work(messages)
                 await self._gauge()
-            except (RedisError, TimeoutError) as error:
+            except Exception as error:
+                # A store that goes away in the middle of a word makes its client raise nearly anything; work must go on.
                 if "NOGROUP" in str(error):
                     await self._make_group()
                     continue

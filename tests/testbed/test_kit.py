@@ -113,7 +113,7 @@ def test_the_largest_and_any_other_page_number_give_a_page_or_a_400(text: str) -
         assert refused.status_code == 400
 
 
-@pytest.mark.parametrize("value", [None, "", 3, "a\0b", ["x"]])
+@pytest.mark.parametrize("value", [None, "", 3, "a\0b", "\ud800", ["x"]])
 def test_a_word_that_is_none_is_the_callers_mistake(value: object) -> None:
     with pytest.raises(HTTPException):
         word({"name": value}, "name")
