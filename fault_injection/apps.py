@@ -15,7 +15,7 @@ from testbed.stack.project import APPS
 class App:
     """An application of the testbed. ``workers`` handle queues, ``stores`` run no code of ours; ``store_users``: who uses which.
 
-    ``entrance`` is the service that users reach, ``address`` where they reach it.
+    ``edges`` says who calls whom, stores among them. ``entrance`` is the service that users reach, ``address`` where they reach it.
     """
 
     name: str
@@ -26,6 +26,7 @@ class App:
     cachers: tuple[str, ...]
     stores: tuple[str, ...]
     store_users: tuple[tuple[str, str], ...]
+    edges: tuple[tuple[str, str], ...]
     entrance: str
     address: str
     service_port: int
@@ -58,6 +59,7 @@ def app_named(name: str, state: Path = Path("var/faults")) -> App:
         cachers=parts.cachers,
         stores=parts.stores,
         store_users=parts.store_users,
+        edges=parts.edges,
         entrance=parts.public,
         address=project.url,
         service_port=8000,

@@ -15,7 +15,7 @@ STORES = {"DATABASE_URL": "postgres", "REDIS_URL": "redis"}
 @dataclass(frozen=True, slots=True)
 class Parts:
     """``public`` is the service that users reach; ``workers`` handle queues, ``callers`` call other services, ``cachers`` keep a
-    cache; ``store_users`` says which service uses which store.
+    cache; ``store_users`` says which service uses which store, ``edges`` who calls whom, stores among them.
     """
 
     services: tuple[str, ...]
@@ -25,6 +25,7 @@ class Parts:
     public: str
     stores: tuple[str, ...]
     store_users: tuple[tuple[str, str], ...]
+    edges: tuple[tuple[str, str], ...]
 
 
 def parts_of(app: str) -> Parts:
@@ -32,6 +33,13 @@ def parts_of(app: str) -> Parts:
     services: dict[str, Any] = yaml.safe_load((APPS / app / "compose.yml").read_text())["services"]
     shared: dict[str, Any] = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
     public = next(name for name, service in services.items() if service.get("ports"))
+    store_users = tuple(
+        (name, store)
+        for name, service in services.items()
+        for setting, store in STORES.items()
+        if setting in service["environment"]
+    )
+    calls = tuple((name, peer) for name, service in services.items() for peer in _peers(service["environment"]))
     return Parts(
         services=(public, *(name for name in services if name != public)),
         workers=tuple(name for name, service in services.items() if WORKER_LABEL in service["labels"]),
@@ -39,12 +47,8 @@ def parts_of(app: str) -> Parts:
         cachers=tuple(name for name in services if "cache(settings" in source_of(app, name)),
         public=public,
         stores=tuple(name for name, service in shared.items() if service["labels"]["revelio.role"] == "app"),
-        store_users=tuple(
-            (name, store)
-            for name, service in services.items()
-            for setting, store in STORES.items()
-            if setting in service["environment"]
-        ),
+        store_users=store_users,
+        edges=calls + store_users,
     )
 
 
@@ -56,4 +60,4 @@ def source_of(app: str, service: str) -> str:
 
 
 def _peers(environment: dict[str, str]) -> list[str]:
-    return [name for name in environment if name.endswith("_URL") and name not in STORES]
+    return [name.removesuffix("_URL").lower() for name in environment if name.endswith("_URL") and name not in STORES]
