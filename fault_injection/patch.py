@@ -1,9 +1,9 @@
-"""Puts a statement at the start of a named function's body, and leaves the rest of the source as it is, to the letter."""
+"""Changes a source in one place and leaves the rest of it as it is, to the letter."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from textwrap import dedent, indent
 
 from revelio.errors import FaultError
@@ -31,11 +31,27 @@ def insert(source: str, function: str, statements: str, *, where: str) -> str:
     lines = source.splitlines(keepends=True)
     at = min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", []))]) - 1
     text = indent(dedent(statements).strip("\n"), " " * first.col_offset) + "\n"
-    patched = "".join([*lines[:at], text, *lines[at:]])
+    return _compiling("".join([*lines[:at], text, *lines[at:]]), where, function)
+
+
+def replace(source: str, pairs: Sequence[tuple[str, str]], *, where: str) -> str:
+    """The source with each pair's first text, which it has exactly once, replaced by the second.
+
+    Raises ``FaultError`` when it does not have one of them once, or when what results does not compile.
+    """
+    patched = source
+    for old, new in pairs:
+        if (count := source.count(old)) != 1:
+            raise FaultError(f"{where} has {count} times {old.strip()!r}, not once; the bug must be brought up to date")
+        patched = patched.replace(old, new)
+    return _compiling(patched, where, pairs[0][0].strip())
+
+
+def _compiling(patched: str, where: str, what: str) -> str:
     try:
         compile(patched, where, "exec", dont_inherit=True)
     except SyntaxError as error:
-        raise FaultError(f"{where} would not compile with the bug in {function}: {error}") from error
+        raise FaultError(f"{where} would not compile with the bug in {what}: {error}") from error
     return patched
 
 

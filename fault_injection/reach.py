@@ -19,9 +19,14 @@ _GREETINGS = {
 """Port and first words: PostgreSQL's request for TLS, Redis' PING; both are answered before any log-in."""
 
 
+def greeting(app: App, place: str) -> tuple[int, bytes]:
+    """The port of ``place`` and the words that it answers at once."""
+    return _GREETINGS.get(place, (app.service_port, b"GET /healthz HTTP/1.0\r\nHost: check\r\n\r\n"))
+
+
 def answers(app: App, place: str, engine: Engine, seconds: float) -> float | None:
     """Seconds until ``place`` answered its first byte; None when it did not within ``seconds``."""
-    port, words = _GREETINGS.get(place, (app.service_port, b"GET /healthz HTTP/1.0\r\nHost: check\r\n\r\n"))
+    port, words = greeting(app, place)
     started = time.monotonic()
     try:
         with socket.create_connection((engine.address(place), port), timeout=seconds) as connection:
@@ -37,11 +42,15 @@ def requests_served(app: App, service: str, engine: Engine, status: str = "") ->
 
     Raises ``FaultError`` when its metrics page does not answer.
     """
-    address = f"http://{engine.address(service)}:{app.service_port}/metrics"
-    try:
-        page = httpx.get(address, timeout=3.0, follow_redirects=True).raise_for_status().text
-    except httpx.HTTPError as error:
-        raise FaultError(f"{service} does not show its metrics: {error}") from error
-    found = re.findall(r"^http_server_request_duration_seconds_count\{(.*)\} (\S+)$", page, re.MULTILINE)
+    found = re.findall(r"^http_server_request_duration_seconds_count\{(.*)\} (\S+)$", metrics(app, service, engine), re.MULTILINE)
     wanted = f'http_response_status_code="{status}'
     return sum(float(value) for labels, value in found if wanted in labels)
+
+
+def metrics(app: App, service: str, engine: Engine) -> str:
+    """What a service's metrics page says now; ``FaultError`` when it does not answer."""
+    address = f"http://{engine.address(service)}:{app.service_port}/metrics"
+    try:
+        return httpx.get(address, timeout=3.0, follow_redirects=True).raise_for_status().text
+    except httpx.HTTPError as error:
+        raise FaultError(f"{service} does not show its metrics: {error}") from error

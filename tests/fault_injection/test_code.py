@@ -1,7 +1,8 @@
-"""Every bug can be put into the source as it is today, and reads like an ordinary line."""
+"""Every bug can be put into the source as it is today, reads like an ordinary line, and is rolled out and taken back whole."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,38 +12,69 @@ from fault_injection.apps import app_named
 from fault_injection.deploy import VERSION
 from fault_injection.engine import StoredFile
 from fault_injection.journal import Journal
-from fault_injection.kinds.code import STRENGTHS, Bug, ExceptionOnInput, bugs
+from fault_injection.kinds import code, code_bugs, kind_named, validate
+from fault_injection.kinds.code import BadVersion, ExceptionOnInput
+from fault_injection.kinds.code_bugs import FOLDER, INPUTS, Bug, bugs, bugs_of
 from fault_injection.spec import Fault
 from fault_injection.steps import perform, revert
 from revelio.errors import FaultError
+from testbed.users.walks import walk_of
 from tests.fault_injection.fake_engine import FakeEngine
 from tests.fault_injection.traces import telling_words
 
 APP = app_named("shop", Path("unused"))
+APPS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+BUGS = [(app, number) for app in APPS for number in range(len(bugs(app)))]
 
 
 def source(bug: Bug) -> str:
     return (Path("testbed") / bug.file.removeprefix("/app/")).read_text()
 
 
-FORMS = [(bug, strength) for bug in bugs("shop") for strength, _ in bug.statements]
+def named(form: tuple[str, int]) -> str:
+    bug = bugs(form[0])[form[1]]
+    return f"{form[0]}-{bug.kind}-{bug.service}-{bug.strength}-{form[1]}"
 
 
-@pytest.mark.parametrize(("bug", "strength"), FORMS, ids=[f"{b.service}-{b.function}-{s}" for b, s in FORMS])
-def test_a_bug_fits_the_source_and_gives_nothing_away(bug: Bug, strength: str) -> None:
+@pytest.mark.parametrize("form", BUGS, ids=named)
+def test_a_bug_fits_the_source_and_gives_nothing_away(form: tuple[str, int]) -> None:
+    app, number = form
+    bug = bugs(app)[number]
     before = source(bug)
-    after = bug.patch(before, strength)
-    statements = dict(bug.statements)[strength]
-    added = len(after.splitlines()) - len(before.splitlines())
-    assert added == len(statements.strip().splitlines())
-    assert telling_words(statements) == set()
-    assert "raise" not in statements
+    after = bug.patch(before)
+    assert after != before
+    written = [bug.statements, *(put for _, put in bug.edits)]
+    assert telling_words("\n".join(written)) == set()
+    assert max(map(len, after.splitlines())) <= 130
+
+
+@pytest.mark.parametrize("form", BUGS, ids=named)
+def test_a_bug_belongs_to_a_kind_a_place_a_strength_and_a_feature_that_there_are(form: tuple[str, int]) -> None:
+    app, number = form
+    bug = bugs(app)[number]
+    validate(app_named(app, Path("unused")), Fault(bug.kind, bug.service, bug.strength))
+    assert bug.feature == "" or bug.feature in walk_of(app).features
+
+
+@pytest.mark.parametrize("number", range(len(bugs_of("shop", "exception_on_input"))))
+def test_statements_fail_with_pythons_own_words(number: int) -> None:
+    bug = bugs_of("shop", "exception_on_input")[number]
+    added = len(bug.patch(source(bug)).splitlines()) - len(source(bug).splitlines())
+    assert added == len(bug.statements.strip().splitlines())
+    assert "raise" not in bug.statements
 
 
 def test_each_service_has_two_bugs_or_more_in_different_functions() -> None:
+    written = bugs_of("shop", "exception_on_input")
     for service in APP.services:
-        for strength in STRENGTHS:
-            assert len({bug.function for bug, form in FORMS if (bug.service, form) == (service, strength)}) >= 2
+        for strength in INPUTS:
+            assert len({bug.function for bug in written if (bug.service, bug.strength) == (service, strength)}) >= 2
+
+
+def test_no_bug_is_written_twice() -> None:
+    for app in APPS:
+        forms = Counter((b.kind, b.service, b.strength, b.file, b.function, b.edits) for b in bugs(app))
+        assert forms.most_common(1)[0][1] == 1
 
 
 @pytest.fixture
@@ -55,14 +87,22 @@ def engine() -> FakeEngine:
     return engine
 
 
-def test_a_rollout_changes_file_and_version_and_undoing_brings_both_back(engine: FakeEngine, tmp_path: Path) -> None:
+def a_fault_of(kind: str) -> Fault:
+    bug = bugs_of("shop", kind)[0]
+    return Fault(kind, bug.service, bug.strength)
+
+
+@pytest.mark.parametrize("kind", [k.name for k in code.KINDS if k.places(APP)])
+def test_a_rollout_changes_file_and_version_and_undoing_brings_both_back(kind: str, engine: FakeEngine, tmp_path: Path) -> None:
+    fault = a_fault_of(kind)
     before = dict(engine.files)
-    change = ExceptionOnInput().change(APP, Fault("exception_on_input", "cart", "many", 1), engine)
+    change = kind_named(kind).change(APP, fault, engine)
     assert engine.files == before
     for step in change.do:
         perform(step, APP, engine, Journal(tmp_path), "a1")
-    assert engine.files["cart", VERSION].content == b"1.4.3\n"
-    assert b"bundle" in engine.files["cart", "/app/apps/shop/cart.py"].content
+    assert engine.files[fault.place, VERSION].content == b"1.4.3\n"
+    file = bugs_of("shop", kind)[0].file
+    assert engine.files[fault.place, file] != before[fault.place, file]
     for step in change.undo:
         assert revert(step, APP, engine, Journal(tmp_path), "a1") == ""
     assert engine.files == before
@@ -74,6 +114,14 @@ def test_undoing_twice_restarts_once(engine: FakeEngine, tmp_path: Path) -> None
     for step in (*change.do, *change.undo, *change.undo):
         perform(step, APP, engine, Journal(tmp_path), "a1")
     assert engine.restart_count == 2
+
+
+def test_the_variant_picks_among_the_bugs_of_a_strength(engine: FakeEngine) -> None:
+    kind = ExceptionOnInput()
+    picked = {kind.bug(APP, Fault(kind.name, "cart", "many", variant)).function for variant in range(4)}
+    assert picked == {"Carts.view", "Carts.add"}
+    change = kind.change(APP, Fault(kind.name, "cart", "many", 1), engine)
+    assert dict(change.parameters)["file"] == "/app/apps/shop/cart.py"
 
 
 def test_a_source_without_the_function_is_refused_before_anything_is_done(engine: FakeEngine) -> None:
@@ -88,3 +136,40 @@ def test_a_version_that_does_not_end_in_a_number_is_refused(engine: FakeEngine) 
     engine.files["cart", VERSION] = StoredFile(b"stable\n", 0o644, 0, 0, 1.0)
     with pytest.raises(FaultError, match="'stable', which does not end in a number"):
         ExceptionOnInput().change(APP, Fault("exception_on_input", "cart", "all"), engine)
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of an application's bugs, in a folder of its own."""
+    monkeypatch.setattr(code_bugs, "FOLDER", tmp_path)
+    code_bugs.bugs.cache_clear()
+    yield tmp_path / "shop.yaml"  # type: ignore[misc]
+    code_bugs.bugs.cache_clear()
+
+
+def test_a_strength_that_was_not_written_for_a_place_is_refused_with_those_that_were(written: Path) -> None:
+    written.write_text("- {kind: lost_write, service: cart, file: /app/x.py, strength: often, find: a, with: b}\n")
+    kind: BadVersion = code.LostWrite()
+    assert kind.places(APP) == ("cart",)
+    with pytest.raises(FaultError, match=r"lost_write at cart has no strength 'always'; possible: often$"):
+        kind.validate(APP, Fault("lost_write", "cart", "always"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- {kind: lost_write, service: cart, file: x, strength: often, find: a}", "with\n  Field required"),
+        ("- {kind: lost_write, service: cart, file: x, strength: often, find: '', with: b}", "at least 1 character"),
+        ("- {kind: lost_write, service: cart, file: x, function: f, all: b}", "Input should be 'exception_on_input'"),
+        ("- [", "cannot be read"),
+    ],
+)
+def test_a_wrong_file_is_refused(written: Path, text: str, message: str) -> None:
+    written.write_text(text)
+    with pytest.raises(FaultError, match=message):
+        bugs("shop")
+
+
+def test_an_application_without_a_file_has_no_bugs(written: Path) -> None:
+    assert bugs("shop") == ()
+    assert not written.exists()

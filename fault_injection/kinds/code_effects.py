@@ -1,0 +1,129 @@
+"""Measurements from outside that show what a new version does: visits, its own metrics, the database's and the engine's."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import time
+from collections import Counter
+
+import psycopg
+
+from fault_injection.apps import App
+from fault_injection.deploy import VERSION
+from fault_injection.engine import Engine
+from fault_injection.reach import metrics, requests_served
+from fault_injection.spec import Effect
+from revelio.errors import FaultError
+from testbed.users.notes import Visit
+from testbed.users.probes import visit
+from testbed.users.walks import walk_of
+
+PATIENCE_S = 3.0
+"""Two visits of a measurement must be over by then."""
+GOOD = ("ok", "slow")
+_CALLS = re.compile(r"^http_client_request_duration_seconds_count\{.*\} (\S+)$", re.MULTILINE)
+_VERSION = re.compile(r'^app_build_info\{version="([^"]*)"\} 1\.0$', re.MULTILINE)
+_DEPTH = re.compile(r'^messaging_queue_depth\{queue="([^"]*)"\} (\S+)$', re.MULTILINE)
+_STATEMENTS = (
+    "SELECT queryid::text, sum(calls) FROM pg_stat_statements(false) JOIN pg_database AS d ON d.oid = dbid"
+    " WHERE d.datname = current_database() AND queryid IS NOT NULL GROUP BY 1"
+)
+_OBSERVER = "observer"
+
+
+def running_version(app: App, place: str, engine: Engine) -> Effect:
+    """Whether the version that was put into the container is the one that runs."""
+    put = engine.read_file(place, VERSION).content.decode().strip()
+    try:
+        runs = _VERSION.findall(metrics(app, place, engine))
+    except FaultError as error:
+        return Effect(False, str(error))
+    return Effect(runs == [put], f"version {', '.join(runs)} runs")
+
+
+def goes_wrong(app: App, features: tuple[str, ...]) -> Effect:
+    """Visits to features as users make them: one ends in an error, or shows what is wrong, or does not come to its end."""
+    seen = [note for note in asyncio.run(_visits(app, features)) if note is not None]
+    wrong = [note for note in seen if note.outcome not in GOOD]
+    if not wrong:
+        return Effect(False, f"{len(seen)} visits to {', '.join(features)} went well")
+    return Effect(True, f"a visit to {wrong[0].feature}: {wrong[0].outcome} {wrong[0].status or ''}".rstrip())
+
+
+def takes_cpu(app: App, place: str, engine: Engine, features: tuple[str, ...], seconds: float) -> Effect:
+    """CPU time of the container for each request that it serves, while somebody visits."""
+    before, served_before = engine.cpu_usage(place), requests_served(app, place, engine)
+    asyncio.run(_visits(app, features))
+    after, served = engine.cpu_usage(place), requests_served(app, place, engine) - served_before
+    each = (after.used_s - before.used_s) / max(served, 1.0)
+    return Effect(each >= seconds, f"{each * 1000:.0f} ms of CPU time for each of {served:.0f} requests")
+
+
+def repeats_itself(app: App, place: str, engine: Engine, features: tuple[str, ...], statements: float, calls: float) -> Effect:
+    """One statement, or calls to other services, far more often than requests come, while somebody visits."""
+    asked, called, served = _asked(app, engine), _called(app, place, engine), requests_served(app, place, engine)
+    asyncio.run(_visits(app, features))
+    most = max((_asked(app, engine) - asked).values(), default=0)
+    called = _called(app, place, engine) - called
+    served = max(1.0, requests_served(app, place, engine) - served)
+    return Effect(
+        most / served >= statements or called / served >= calls,
+        f"one statement ran {most} times and {called:.0f} calls were made for {served:.0f} requests",
+    )
+
+
+def grows(app: App, place: str, engine: Engine, features: tuple[str, ...], byte_count: float) -> Effect:
+    """Memory of the container before and after some seconds of visits."""
+    before, end = engine.memory_used(place), time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        asyncio.run(_visits(app, features))
+    after = engine.memory_used(place)
+    figures = f"{before / 2**20:.0f} MiB in use, {after / 2**20:.0f} MiB {PATIENCE_S:.0f} s later"
+    return Effect(after - before >= byte_count, figures)
+
+
+def queue_grows(app: App, place: str, engine: Engine, features: tuple[str, ...], depth: float) -> Effect:
+    """Messages that wait, as the worker counts them."""
+    asyncio.run(_visits(app, features))
+    waiting = {name: float(count) for name, count in _DEPTH.findall(metrics(app, place, engine))}
+    name = max(waiting, key=lambda queue: waiting[queue], default="")
+    return Effect(waiting.get(name, 0.0) >= depth, f"{waiting.get(name, 0.0):.0f} messages wait in {name or 'no queue'}")
+
+
+async def _visits(app: App, features: tuple[str, ...]) -> list[Visit | None]:
+    """Two visits to each feature by one person each; a visit that was not over in time is a timeout."""
+    walk = walk_of(app.name)
+
+    async def two(feature: str) -> list[Visit | None]:
+        user = walk.visitor(app.address, secrets.randbelow(len(walk.features)))
+        notes: list[Visit | None] = []
+        at = time.time()
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                for _ in range(2):
+                    at = time.time()
+                    notes.append(await visit(feature, walk.features[feature], user))
+        except TimeoutError:
+            notes.append(Visit(at, feature, "timeout", time.time() - at))
+        finally:
+            await user.client.aclose()
+        return notes
+
+    return [note for notes in await asyncio.gather(*map(two, features)) for note in notes]
+
+
+def _called(app: App, place: str, engine: Engine) -> float:
+    return sum(float(count) for count in _CALLS.findall(metrics(app, place, engine)))
+
+
+def _asked(app: App, engine: Engine) -> Counter[str]:
+    """How often each statement ran, as the database counts; ``FaultError`` when it does not say."""
+    try:
+        with psycopg.connect(
+            host=engine.address("postgres"), user=_OBSERVER, password=_OBSERVER, dbname=app.name, connect_timeout=2
+        ) as connection:
+            return Counter({str(name): int(count) for name, count in connection.execute(_STATEMENTS).fetchall()})
+    except psycopg.Error as error:
+        raise FaultError(f"postgres does not say which statements ran: {error}") from error
