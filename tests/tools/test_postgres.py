@@ -234,10 +234,10 @@ def lying_server(answer: bytes, *, forever: bool = False) -> Iterator[str]:
     ids=["long rows", "many rows", "one endless row", "notices"],
 )
 def test_a_server_that_floods_is_cut_off(answer: bytes, words: str) -> None:
-    with lying_server(answer, forever=True) as url:
+    with lying_server(answer, forever=True) as url, closing(Database("postgres", url, QUICK)) as database:
         began = time.monotonic()
         with pytest.raises(SourceError, match=words):
-            Database("postgres", url, QUICK).ask(_ASK, {})
+            database.ask(_ASK, {})
         assert time.monotonic() - began < 1.5
 
 
@@ -252,10 +252,10 @@ def test_a_server_that_floods_is_cut_off(answer: bytes, words: str) -> None:
     ids=["no text", "torn row", "refusal", "garbage"],
 )
 def test_an_answer_that_is_a_lie_is_an_error_of_the_source(answer: bytes) -> None:
-    with lying_server(answer) as url:
+    with lying_server(answer) as url, closing(Database("postgres", url, QUICK)) as database:
         began = time.monotonic()
         with pytest.raises(SourceError, match="postgres"):
-            Database("postgres", url, QUICK).ask(_ASK, {})
+            database.ask(_ASK, {})
         assert time.monotonic() - began < 1.5
 
 
