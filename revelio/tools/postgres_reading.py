@@ -15,6 +15,7 @@ from revelio.tools.readings import Reading
 MAX_FIGURES = 2_000
 _AGE = "SELECT 'all', extract(epoch FROM clock_timestamp() - coalesce(stats_reset, pg_postmaster_start_time()))"
 _COUNTING = f"{_AGE} FROM pg_stat_database WHERE datname = current_database()"
+_SEES = "SELECT current_user, pg_has_role('pg_read_all_stats', 'USAGE')::int"
 
 
 class PostgresReader:
@@ -45,7 +46,9 @@ class PostgresReader:
                 raise SourceError(self.name, "answered in a form that is not PostgreSQL's; is its url right?") from error
             if metric == "":
                 counting = value
-            elif name and not (kinds.get(metric) == "service" and name == APPLICATION):
+            elif metric == "sees" and not value:
+                raise SourceError(self.name, f"its role {name} may not see other sessions; GRANT pg_monitor TO {name}")
+            elif name and metric in kinds and not (kinds.get(metric) == "service" and name == APPLICATION):
                 values[metric, self.name_of(kinds.get(metric, ""), name)] = value
         return Reading(at, values, counting)
 
@@ -68,7 +71,7 @@ class PostgresReader:
 
 def _together(metrics: tuple[Metric, ...]) -> sql.Composed:
     """Figures as rows of metric, name and value; since when they have been counted under the empty metric."""
-    parts = [("", _COUNTING), *((m.name, m.query) for m in metrics)]
+    parts = [("", _COUNTING), ("sees", _SEES), *((m.name, m.query) for m in metrics)]
     selects = [
         sql.SQL("SELECT {}::text, q.name::text, q.value::float8 FROM ({}) AS q (name, value)").format(
             sql.Literal(name), query_of(text, {})
