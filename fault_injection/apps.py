@@ -15,7 +15,7 @@ from testbed.stack.project import APPS
 class App:
     """An application of the testbed. ``workers`` handle queues, ``stores`` run no code of ours; ``store_users``: who uses which.
 
-    ``edges`` says who calls whom, stores among them. ``entrance`` is the service that users reach, ``address`` where they reach it.
+    ``edges``: who calls whom, stores among them. ``entrance`` is the service that users reach, ``address`` where they reach it.
     """
 
     name: str

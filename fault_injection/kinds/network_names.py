@@ -1,0 +1,65 @@
+"""Faults of name resolution."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fault_injection.apps import App
+from fault_injection.engine import Engine
+from fault_injection.spec import Change, Effect, Fault, FaultKind
+from fault_injection.steps import network_step
+from fault_injection.vantage import RESOLVER, Outcome, look_up
+from revelio.errors import FaultError
+
+TELEMETRY_PORTS = (4317, 4318)
+
+
+class DnsFailure(FaultKind):
+    """The resolver does not answer the container."""
+
+    name = "dns_failure"
+    category = "network"
+    explanation = "The container's name server does not answer, and its connections were closed, so that it must look up names."
+    strengths: ClassVar = {"whole": {"share": 1.0}, "many": {"share": 0.6}}
+    settle_s = 10.0
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every service that calls another or uses a store; stores look nobody up."""
+        return tuple(service for service in app.services if any(caller == service for caller, _ in app.edges))
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """Drop what is asked where the resolver takes it, then close the connections that the service has made, once."""
+        state = engine.state(fault.place)
+        if state != "running":
+            raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+        share = float(self.strengths[fault.strength]["share"])
+        chance = () if share >= 1 else ("-m", "statistic", "--mode", "random", "--probability", f"{share:g}")
+        rule = ("INPUT", "-i", "lo", "-d", RESOLVER[0], *chance, "-j", "DROP")
+        # Connections to it stay, and so do those that telemetry takes.
+        mine = " and ".join(["not sport = :8000", *(f"not dport = :{port}" for port in TELEMETRY_PORTS), "not dst 127.0.0.0/8"])
+        return Change(
+            do=(
+                network_step(engine, fault.place, "iptables", "-w", "5", "-A", *rule),
+                network_step(engine, fault.place, "ss", "-K", "-H", "-n", "-t", "state", "established", mine),
+            ),
+            undo=(network_step(engine, fault.place, "iptables", "-w", "5", "-D", *rule, undoes=True),),
+            parameters=tuple(self.strengths[fault.strength].items()),
+        )
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """A name is asked for in the container's network."""
+        outcome, words = self._looked_up(app, fault, engine)
+        return Effect(not outcome.answered, words)
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Three questions in a row are answered."""
+        outcomes = [self._looked_up(app, fault, engine) for _ in range(3)]
+        return Effect(all(outcome.answered for outcome, _ in outcomes), outcomes[-1][1])
+
+    def _looked_up(self, app: App, fault: Fault, engine: Engine) -> tuple[Outcome, str]:
+        callee = next(callee for caller, callee in app.edges if caller == fault.place)
+        outcome = look_up(fault.place, callee, engine, seconds=1.0)
+        return outcome, f"{callee}, looked up at {fault.place}: {outcome.words} after {outcome.seconds:.2f} s"
+
+
+KINDS: tuple[FaultKind, ...] = (DnsFailure(),)
