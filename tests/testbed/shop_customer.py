@@ -104,5 +104,7 @@ class Customer:
 @asynccontextmanager
 async def customer() -> AsyncIterator[Customer]:
     """Somebody with a new browser."""
-    async with httpx.AsyncClient(base_url=find_project("shop").url, timeout=20.0) as client:
+    # A connection for each step: one that idles may be closed by the shop just when it is needed.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    async with httpx.AsyncClient(base_url=find_project("shop").url, timeout=20.0, limits=limits) as client:
         yield Customer(client)
