@@ -98,7 +98,7 @@ class ExceptionOnInput(BadVersion):
 class WrongToUsers(BadVersion):
     """A new version whose mistake users see: what they get is wrong, or they do not get it."""
 
-    strengths: ClassVar = {"always": {}, "often": {}}
+    strengths: ClassVar = {"always": {}, "sometimes": {}}
 
     def shows(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """One of two visits goes wrong."""
@@ -117,6 +117,7 @@ class ChangedSignature(WrongToUsers):
 
     name = "changed_signature"
     explanation = "A new version of the service was rolled out, which sends or expects a field by another name, type or unit."
+    strengths: ClassVar = {"renamed": {}, "retyped": {}}
 
 
 class StaleCache(WrongToUsers):
@@ -124,7 +125,7 @@ class StaleCache(WrongToUsers):
 
     name = "stale_cache"
     explanation = "A new version of the service was rolled out, which keeps values for too long and shows what no longer holds."
-    strengths: ClassVar = {"long": {}, "short": {}}
+    strengths: ClassVar = {"forever": {}, "long": {}}
 
 
 class WrongRounding(WrongToUsers):
@@ -139,6 +140,7 @@ class LostWrite(WrongToUsers):
 
     name = "lost_write"
     explanation = "A new version of the service was rolled out, which says that something was written, and does not write it."
+    strengths: ClassVar = {"always": {}, "often": {}}
 
 
 class NPlusOne(BadVersion):
@@ -160,7 +162,7 @@ class SlowSerialisation(BadVersion):
 
     name = "slow_serialisation"
     explanation = "A new version of the service was rolled out, which takes far more CPU time to write out its answers."
-    strengths: ClassVar = {"heavy": {"cpu_seconds": 0.1}, "moderate": {"cpu_seconds": 0.05}}
+    strengths: ClassVar = {"hard": {"cpu_seconds": 0.1}, "moderate": {"cpu_seconds": 0.05}}
 
     def shows(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """CPU time for each request."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,11 +140,11 @@ def test_a_version_that_does_not_end_in_a_number_is_refused(engine: FakeEngine) 
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The file of an application's bugs, in a folder of its own."""
     monkeypatch.setattr(code_bugs, "FOLDER", tmp_path)
     code_bugs.bugs.cache_clear()
-    yield tmp_path / "shop.yaml"  # type: ignore[misc]
+    yield tmp_path / "shop.yaml"
     code_bugs.bugs.cache_clear()
 
 
