@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import resource
 import subprocess
 import tarfile
@@ -133,6 +134,9 @@ class Engine(Protocol):
 
     def in_network(self, service: str, *command: str) -> str:
         """Run one of the host's commands in the container's network namespace and give its output; ``FaultError``."""
+
+    def disk(self, service: str, path: str) -> str:
+        """The disk on which a path inside the container lies, as the kernel numbers it (``8:0``); ``FaultError``."""
 
     def cgroup_file(self, service: str, controller: str, name: str) -> Path:
         """A file of its control group, of whichever version the host has; ``FaultError`` when it is not there."""
@@ -305,6 +309,16 @@ class DockerEngine:
     def in_network(self, service: str, *command: str) -> str:
         """By `nsenter`: nothing is started inside the container."""
         return _said(["nsenter", "--target", str(self.pid(service)), "--net", *command], f"`{' '.join(command)}` at {service}")
+
+    def disk(self, service: str, path: str) -> str:
+        """The whole disk where it is one of its partitions: the kernel throttles no less."""
+        try:
+            device = Path(f"/proc/{self.pid(service)}/root{path}").stat().st_dev
+            folder = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve(strict=True)
+            whole = folder.parent if (folder / "partition").exists() else folder
+            return (whole / "dev").read_text().strip()
+        except OSError as error:
+            raise FaultError(f"the disk of {path} in {service} is not to be found: {error}; it may lie in memory") from error
 
     def cgroup_file(self, service: str, controller: str, name: str) -> Path:
         """Found through its first process, so that it holds for both versions and any parent group."""

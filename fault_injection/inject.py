@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.journal import Journal, OpenFault
-from fault_injection.kinds import validate
+from fault_injection.kinds import kind_named, validate
 from fault_injection.reach import answers
 from fault_injection.spec import Effect, Fault, FaultKind, Value
 from fault_injection.steps import perform, revert
@@ -118,8 +118,11 @@ def _undo_one(entry: OpenFault, app: App, engine: Engine, journal: Journal) -> U
     notes = [note for step in entry.undo if (note := revert(step, app, engine, journal, entry.id))]
     journal.note(entry.id, "undone", "; ".join(notes))
     started = time.monotonic()
-    if entry.fault.place in app.places:
-        _until(lambda: _recovered(app, entry.fault.place, engine), RECOVERY_S, f"{entry.fault.place} did not recover")
+    kind = kind_named(entry.fault.kind)
+    container = kind.stands_on(app, entry.fault)
+    if container:
+        _until(lambda: _recovered(app, container, engine), RECOVERY_S, f"{container} did not recover")
+    _until(lambda: kind.gone(app, entry.fault, engine), RECOVERY_S, f"{entry.fault.place} did not recover")
     took = time.monotonic() - started
     journal.note(entry.id, "recovered", f"after {took:.1f} s")
     return Undone(entry.fault, tuple(notes), took)

@@ -78,6 +78,14 @@ class FaultKind(ABC):
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Measure from outside, once and within about 3 s, whether it bites."""
 
+    def stands_on(self, app: App, fault: Fault) -> str:
+        """The container that must answer again once it is undone; empty when there is none."""
+        return fault.place if fault.place in app.places else ""
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Measure once whether its traces are gone after it was undone, beside that container's answer."""
+        return Effect(True, "nothing else to look at")
+
     def validate(self, app: App, fault: Fault) -> None:
         """``FaultError`` that lists what is possible, when place or strength are not."""
         if fault.place not in self.places(app):

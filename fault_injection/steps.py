@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
+from fault_injection import database
 from fault_injection.apps import App
 from fault_injection.background import wait_until_gone
 from fault_injection.engine import Bounds, CpuLimit, Engine, StoredFile
@@ -58,10 +59,18 @@ def configure_step(service: str, changed: Mapping[str, str]) -> Step:
     return Step("configure", service, "", (("changed", json.dumps(dict(changed), sort_keys=True)),))
 
 
+def sql_step(statement: str) -> Step:
+    """Have the application's database carry out a statement. It is about what the database keeps, not about its container."""
+    return Step("sql", "postgres", "", (("statement", statement),))
+
+
 def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: str) -> None:
     """Do one step. Raises ``FaultError`` when the engine refuses it or the container was replaced meanwhile."""
     if step.action == "stop_background":
         wait_until_gone(journal.folder)
+        return
+    if step.action == "sql":
+        database.carry_out(app, str(step.argument("statement")))
         return
     if step.action == "configure":
         try:
@@ -79,7 +88,7 @@ def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: st
 
 def revert(step: Step, app: App, engine: Engine, journal: Journal, fault_id: str) -> str:
     """Do one undoing step; the reason why it was moot, or an empty text."""
-    if step.action in ("stop_background", "configure"):
+    if step.action in ("stop_background", "configure", "sql"):
         perform(step, app, engine, journal, fault_id)
         return ""
     try:

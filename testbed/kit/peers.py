@@ -1,4 +1,4 @@
-"""Calls to other services: bounded pools, time-outs, one retry of reads, and a metric for every outcome."""
+"""Calls to other services: bounded pools, time-outs, bounded retries of reads, and a metric for every outcome."""
 
 from __future__ import annotations
 
@@ -27,20 +27,23 @@ class PeerError(Exception):
 class Peer:
     """One other service."""
 
-    def __init__(self, name: str, url: str, timeout: float = 2.0, connections: int = 20) -> None:
-        self.name = name
+    def __init__(self, name: str, url: str, timeout: float = 2.0, connections: int = 20, retries: int = 0) -> None:
+        self.name, self._retries = name, retries
         limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._client = httpx.AsyncClient(base_url=url, timeout=httpx.Timeout(timeout, pool=1.0), limits=limits)
 
     async def get(self, path: str, **params: str | int) -> Any:
-        """GET as JSON; a lost connection is tried once more."""
-        try:
-            return await self._call("GET", path, params=params)
-        except PeerError as error:
-            if error.reason != "connection":
-                raise
-            log.warning("retrying GET %s at %s after a lost connection", path, self.name)
-            return await self._call("GET", path, params=params)
+        """GET as JSON; a lost connection is tried once more, any other failure as often as it was told to."""
+        tries = 0
+        while True:
+            try:
+                return await self._call("GET", path, params=params)
+            except PeerError as error:
+                allowed = max(1, self._retries) if error.reason == "connection" else self._retries
+                if tries >= allowed or error.status < 500:
+                    raise
+                tries += 1
+                log.warning("retrying GET %s at %s after: %s", path, self.name, error.reason)
 
     async def post(self, path: str, body: object) -> Any:
         """POST a JSON body; never repeated."""
@@ -98,7 +101,9 @@ class Peer:
 def peer(settings: Settings, name: str, timeout: float = 2.0, connections: int = 20) -> Peer:
     """The service of that name as its settings have it.
 
-    ``CART_TIMEOUT_SECONDS``, else ``PEER_TIMEOUT_SECONDS``, overrides the time-out of one call; ``PEER_CONNECTIONS`` the pool.
+    ``CART_TIMEOUT_SECONDS``, else ``PEER_TIMEOUT_SECONDS``, overrides the time-out of one call; ``PEER_CONNECTIONS`` the pool;
+    ``PEER_RETRIES`` says how often a read that failed is repeated, at once.
     """
     seconds = settings.number(f"{name.upper()}_TIMEOUT_SECONDS", settings.number("PEER_TIMEOUT_SECONDS", timeout))
-    return Peer(name, settings.peer(name), seconds, max(1, int(settings.number("PEER_CONNECTIONS", connections))))
+    pool = max(1, int(settings.number("PEER_CONNECTIONS", connections)))
+    return Peer(name, settings.peer(name), seconds, pool, int(settings.number("PEER_RETRIES", 0)))

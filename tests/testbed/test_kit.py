@@ -218,3 +218,19 @@ def test_a_lost_connection_is_tried_once_more_for_reads_only() -> None:
         with pytest.raises(PeerError):
             asyncio.run(call)
     assert tries == ["GET", "GET", "POST"]
+
+
+@pytest.mark.parametrize(("reason", "status", "asked"), [("timeout", 504, 4), ("no such cart", 404, 1)])
+def test_a_read_that_failed_is_repeated_as_often_as_configured(reason: str, status: int, asked: int) -> None:
+    tries = []
+
+    class Failing(Peer):
+        async def _call(self, method: str, path: str, **options: Any) -> Any:
+            tries.append(method)
+            raise PeerError(self.name, status, reason)
+
+    failing = Failing("cart", "http://127.0.0.1:1", retries=3)
+    for call in (failing.get("/page"), failing.put("/page", {})):
+        with pytest.raises(PeerError):
+            asyncio.run(call)
+    assert tries == ["GET"] * asked + ["PUT"]

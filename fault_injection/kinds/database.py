@@ -1,0 +1,260 @@
+"""Faults of the database: its locks, indexes, sessions and disk."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from typing import ClassVar
+
+from fault_injection import database
+from fault_injection.apps import App
+from fault_injection.deploy import next_version
+from fault_injection.disk import slow_writes
+from fault_injection.engine import Engine
+from fault_injection.patch import insert
+from fault_injection.reach import metrics
+from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
+from fault_injection.steps import files_step, sql_step
+from revelio.errors import FaultError
+
+POSTGRES = "postgres"
+SAMPLE_S = 2.0
+WRITTEN = {
+    "shop": ("products", "orders", "payments", "accounts", "messages", "order_lines", "ledger"),
+    "forum": ("posts", "comments", "users", "votes", "inbox", "messages"),
+    "travel": ("taken", "bookings", "accounts", "ledger", "tickets", "messages"),
+}
+"""Tables that users' visits both read and write, by application."""
+INDEXES = {
+    "shop": {
+        "order_lines": ("order_lines_product",),
+        "products": ("products_text", "products_sold"),
+        "orders": ("orders_owner", "orders_open"),
+        "messages": ("messages_owner", "messages_unread"),
+        "ledger": ("ledger_owner",),
+    },
+    "forum": {
+        "posts": ("posts_words", "posts_hot", "posts_community", "posts_author"),
+        "comments": ("comments_post", "comments_author"),
+        "inbox": ("inbox_owner", "inbox_unread"),
+    },
+    "travel": {
+        "stops": ("stops_station_departs",),
+        "bookings": ("bookings_account", "bookings_open"),
+        "taken": ("taken_booking",),
+        "messages": ("messages_account",),
+        "ledger": ("ledger_account", "ledger_booking"),
+    },
+}
+"""Indexes whose loss hurts, by application and table, the one that is missed most first; none of them keeps rows unique."""
+
+
+class OnDatabase(FaultKind):
+    """What happens in the database, whatever its place is called."""
+
+    category = "database"
+
+    def stands_on(self, app: App, fault: Fault) -> str:
+        """The database's container."""
+        return POSTGRES
+
+
+class LockHeld(OnDatabase):
+    """Somebody's open transaction holds a lock on a table."""
+
+    name = "lock_held"
+    explanation = "Somebody left a transaction open that holds a lock on a table, so that whoever needs the table waits."
+    strengths: ClassVar = {
+        "everybody": {"mode": "AccessExclusiveLock"},
+        "writers": {"mode": "ShareRowExclusiveLock"},
+    }
+    settle_s = 16.0
+    STATEMENTS: ClassVar = {
+        "everybody": (
+            "LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE",
+            "ALTER TABLE {table} ADD COLUMN note text",
+            "ALTER TABLE {table} ADD COLUMN imported_at timestamptz",
+        ),
+        "writers": ("LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE",),
+    }
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Tables that users' visits read and write."""
+        return WRITTEN[app.name]
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """A process of its own holds the session."""
+        forms = self.STATEMENTS[fault.strength]
+        statement = forms[fault.variant % len(forms)].format(table=fault.place)
+        container = engine.container_id(POSTGRES)
+        start = Step("start_background", POSTGRES, container, (("act", "hold"), ("statement", statement)))
+        return Change(do=(start,), undo=(Step("stop_background", POSTGRES, container),), parameters=(("statement", statement),))
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """The lock is there, and sessions of the application wait for the table."""
+        held, waiting = self._locks(app, fault)
+        return Effect(held > 0 and waiting > 0, f"{held} session holds the lock on {fault.place}, {waiting} wait for the table")
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Nobody holds it any more."""
+        held, waiting = self._locks(app, fault)
+        return Effect(not held, f"{held} sessions hold the lock on {fault.place}, {waiting} wait for the table")
+
+    def _locks(self, app: App, fault: Fault) -> tuple[int, int]:
+        rows = database.ask(
+            app,
+            "SELECT count(*) FILTER (WHERE granted AND mode = %s AND application_name = %s), count(*) FILTER (WHERE NOT granted)"
+            " FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE relation = %s::regclass",
+            self.strengths[fault.strength]["mode"],
+            database.CLIENT,
+            fault.place,
+        )
+        return int(rows[0][0]), int(rows[0][1])
+
+
+class DroppedIndex(OnDatabase):
+    """An index is gone."""
+
+    name = "dropped_index"
+    explanation = "An index of the table was dropped, so that the queries that it served read the whole table."
+    strengths: ClassVar = {"all": {"least_rows": 20_000}, "one": {"least_rows": 20_000}}
+    settle_s = 16.0
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Tables that are large enough to be missed an index."""
+        return tuple(INDEXES[app.name])
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """Drop it; make it again exactly as the database describes it."""
+        names = self._names(app, fault)
+        made = {name: str(text) for name, text in self._found(app, fault)}
+        missing = [name for name in names if name not in made]
+        if missing:
+            raise FaultError(f"{fault.place} of {app.name} has no index {', '.join(missing)}; undo what was done to it first")
+        again = [f"{made[name].replace('INDEX', 'INDEX IF NOT EXISTS', 1)}" for name in names]
+        return Change(
+            do=tuple(sql_step(f"DROP INDEX {name}") for name in names),
+            undo=tuple(sql_step(statement) for statement in (*again, f"ANALYZE {fault.place}")),
+            parameters=(("indexes", ", ".join(names)),),
+        )
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """The index is not there, and the table is read from one end to the other."""
+        there = self._there(app, fault)
+        first = self._read(app, fault)
+        time.sleep(SAMPLE_S)
+        rows = self._read(app, fault) - first
+        bites = not there and rows >= int(self.strengths[fault.strength]["least_rows"])
+        return Effect(
+            bites, f"{len(there)} of its indexes there, {rows} rows of {fault.place} read by sequential scans in {SAMPLE_S:.0f} s"
+        )
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Every index is back."""
+        there = self._there(app, fault)
+        return Effect(len(there) == len(self._names(app, fault)), f"indexes of {fault.place}: {', '.join(there)}")
+
+    def _names(self, app: App, fault: Fault) -> tuple[str, ...]:
+        names = INDEXES[app.name][fault.place]
+        return names if fault.strength == "all" else names[:1]
+
+    def _there(self, app: App, fault: Fault) -> list[str]:
+        return [str(name) for name, _ in self._found(app, fault)]
+
+    def _found(self, app: App, fault: Fault) -> list[tuple[object, object]]:
+        names = list(self._names(app, fault))
+        found = database.ask(app, "SELECT indexname, indexdef FROM pg_indexes WHERE indexname = ANY(%s) ORDER BY 1", names)
+        return [(name, text) for name, text in found]
+
+    def _read(self, app: App, fault: Fault) -> int:
+        rows = database.ask(app, "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = %s", fault.place)
+        return int(rows[0][0])
+
+
+class ConnectionLeak(FaultKind):
+    """Sessions are taken and not given back."""
+
+    name = "connection_leak"
+    category = "database"
+    explanation = "A new version of the service takes database sessions and never gives them back, until its pool has none left."
+    strengths: ClassVar = {"fast": {"every": 2}, "slow": {"every": 4}}
+    settle_s = 40.0
+    FILE = "/app/kit/database.py"
+    LEAK = """
+    self._asked = getattr(self, "_asked", 0) + 1
+    if self._pool is not None and self._asked % {every} == 0:
+        reader = await self._pool.acquire(timeout=2)
+    """
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every service with a pool."""
+        return tuple(service for service, store in app.store_users if store == POSTGRES)
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """A new version that keeps some of the sessions that it takes from its pool."""
+        _running(fault, engine)
+        strength = self.strengths[fault.strength]
+        stored = engine.read_file(fault.place, self.FILE)
+        patched = insert(stored.content.decode(), "Database.connection", self.LEAK.format(**strength), where=self.FILE)
+        file = replace(stored, content=patched.encode(), mtime=float(int(time.time())))
+        before, after = next_version(engine, fault.place)
+        return Change(
+            do=(files_step(engine, fault.place, after | {self.FILE: file}),),
+            undo=(files_step(engine, fault.place, before | {self.FILE: stored}),),
+            parameters=(("every", strength["every"]),),
+        )
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """The pool has none left."""
+        try:
+            page = metrics(app, fault.place, engine)
+        except FaultError as error:
+            return Effect(False, str(error))
+        used, most = _figure(page, "count", 'state="used"'), _figure(page, "max", "")
+        return Effect(0 < most <= used, f"{used:.0f} of {most:.0f} sessions of the pool of {fault.place} in use")
+
+
+class SlowDiskOnDb(OnDatabase):
+    """The database's disk takes few writes a second."""
+
+    name = "slow_disk_on_db"
+    explanation = "The disk takes only a few of the database's writes a second, so that every commit waits for it."
+    strengths: ClassVar = {"hard": {"writes": 5, "least_s": 0.4}, "moderate": {"writes": 10, "least_s": 0.2}}
+    settle_s = 16.0
+    FOLDER = "/var/lib/postgresql/data"
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """The database."""
+        return (POSTGRES,)
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """A limit on its control group's writes to that disk."""
+        _running(fault, engine)
+        writes = int(self.strengths[fault.strength]["writes"])
+        do, undo = slow_writes(engine, POSTGRES, self.FOLDER, writes)
+        return Change(do=(do,), undo=(undo,), parameters=(("writes_per_second", writes),))
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """How long a commit takes."""
+        seconds = database.commit_seconds(app)
+        return Effect(seconds >= float(self.strengths[fault.strength]["least_s"]), f"a commit took {seconds:.2f} s")
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """A commit is quick again."""
+        seconds = database.commit_seconds(app)
+        return Effect(seconds < 0.2, f"a commit took {seconds:.2f} s")
+
+
+def _figure(page: str, what: str, label: str) -> float:
+    found = re.findall(rf"^db_client_connection_{what}\{{(.*)\}} (\S+)$", page, re.MULTILINE)
+    return sum(float(value) for labels, value in found if label in labels)
+
+
+def _running(fault: Fault, engine: Engine) -> None:
+    state = engine.state(fault.place)
+    if state != "running":
+        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+
+
+KINDS: tuple[FaultKind, ...] = (LockHeld(), DroppedIndex(), ConnectionLeak(), SlowDiskOnDb())
