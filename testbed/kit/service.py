@@ -69,6 +69,8 @@ def run(make: Callable[[Settings], tuple[list[Route], Sequence[Resource]]]) -> N
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,
+        # Longer than any client keeps an idle connection, so that none is closed just as it is used again.
+        timeout_keep_alive=60,
     )
 
 

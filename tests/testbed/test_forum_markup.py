@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from testbed.apps.forum.markup import cut, excerpt, render
+from apps.forum.markup import cut, excerpt, render
 
 TAGS = frozenset(("p", "br", "em", "strong", "code", "pre", "ul", "li", "blockquote", "a"))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.apps.forum.ranking import age, hot, sign
+from apps.forum.ranking import age, hot, sign
 
 SCORES = st.integers(-10_000, 10_000)
 TIMES = st.floats(1.7e9, 1.9e9)

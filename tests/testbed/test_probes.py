@@ -1,16 +1,15 @@
-"""Probe users against a shop that misbehaves: each thing gets the name that a person would give it."""
+"""Probe users against a site that misbehaves: each thing gets the name that a person would give it."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -18,189 +17,182 @@ from werkzeug import Request, Response
 
 from testbed.users import person
 from testbed.users.notes import Visit, read
+from testbed.users.person import Person, Seen, seen
 from testbed.users.probes import visit
-from testbed.users.walks.shop import FEATURES, SESSION_VISITS, Visitor
-
-PRICE = 2_000
 
 
-class Shop:
-    """A shop of one article with switches for what can be wrong with it."""
+async def board(user: Person) -> Seen:
+    """A page whose list must not be empty; there is a step on the way to it."""
+    await user.reach("POST", "/door")
+    return seen(
+        await user.ask("GET", "/board"),
+        lambda page: "" if page["lines"] else "missing_data",
+        lambda page: page["lines"][0] if page["lines"] else "",
+    )
+
+
+async def parcel(user: Person) -> Seen:
+    """Something that comes later."""
+
+    async def look() -> Seen | None:
+        answer = await user.client.get("/parcel")
+        return seen(answer, lambda _: "") if answer.status_code != 404 else None
+
+    return await user.until(look, every=0.05)
+
+
+class Site:
+    """Two pages with switches for what can be wrong with them."""
 
     def __init__(self, server: HTTPServer) -> None:
-        self.cart: list[dict[str, Any]] = []
-        self.orders: list[dict[str, Any]] = []
-        self.total_off_by = 0
-        self.broken: dict[str, int] = {}
-        self.seconds = 0.0
-        self.fills = 0
         self.url = server.url_for("")
-        for path in ("/", "/cart", "/payment", "/checkout", "/orders", "/search"):
+        self.status = {"/door": 200, "/board": 200, "/parcel": 200}
+        self.body = '{"lines": ["oak lamp"]}'
+        self.seconds = {"/door": 0.0, "/board": 0.0, "/parcel": 0.0}
+        self.looks_before_it_comes = 0
+        for path in self.status:
             server.expect_request(path).respond_with_handler(self._answer)
 
     def _answer(self, request: Request) -> Response:
-        time.sleep(self.seconds)
-        step = f"{request.method} {request.path}"
-        if step in self.broken:
-            return Response(json.dumps({"error": "something went wrong"}), self.broken[step])
-        return Response(json.dumps(self._page(step, request)), 200)
+        time.sleep(self.seconds[request.path])
+        if request.path == "/parcel" and self.looks_before_it_comes > 0:
+            self.looks_before_it_comes -= 1
+            return Response("{}", 404)
+        return Response(self.body, self.status[request.path])
 
-    def _page(self, step: str, request: Request) -> dict[str, Any]:
-        body = request.get_json(force=True) if request.method == "POST" else {}
-        match step:
-            case "POST /cart":
-                self.fills += 1
-                self.cart = [{"product": body["product"], "price": PRICE, "quantity": body["quantity"]}]
-                return {"product": body["product"], "quantity": body["quantity"], "name": "Oak lamp no. 5", "price": PRICE}
-            case "GET /cart":
-                total = sum(x["price"] * x["quantity"] for x in self.cart)
-                return {"lines": self.cart, "total": total + self.total_off_by}
-            case "POST /payment":
-                return {"token": "t"}
-            case "POST /checkout":
-                self.orders.append({"order": len(self.orders) + 1, "total": PRICE + 490 + self.total_off_by})
-                return self.orders[-1]
-            case "GET /orders":
-                return {"orders": self.orders}
-            case "GET /search":
-                return {"products": [{"name": "Steel pan", "category": "kitchen"}]}
-        return {"products": []}
+    def visited(self, go: Callable[[Person], Awaitable[Seen]] = board) -> Visit | None:
+        async def walk() -> Visit | None:
+            user = Person(self.url)
+            try:
+                return await visit("board", go, user)
+            finally:
+                await user.client.aclose()
+
+        return asyncio.run(walk())
+
+    def noted(self, go: Callable[[Person], Awaitable[Seen]] = board) -> Visit:
+        found = self.visited(go)
+        assert found is not None and found.feature == "board"
+        return found
 
 
 @pytest.fixture
-def shop(httpserver: HTTPServer) -> Shop:
-    return Shop(httpserver)
+def site(httpserver: HTTPServer) -> Site:
+    return Site(httpserver)
 
 
-def visits(shop: Shop, feature: str, times: int = 1) -> list[Visit | None]:
-    async def walk() -> list[Visit | None]:
-        user = Visitor(shop.url)
-        seen = [await visit(feature, FEATURES[feature], user) for _ in range(times)]
-        await user.client.aclose()
-        return seen
-
-    return asyncio.run(walk())
+def test_a_page_in_order_is_ok_and_what_it_was_about_is_remembered(site: Site) -> None:
+    found = site.noted()
+    assert (found.outcome, found.status, found.detail) == ("ok", 200, "oak lamp")
 
 
-def outcome(shop: Shop, feature: str) -> str:
-    (seen,) = visits(shop, feature)
-    assert seen is not None
-    assert seen.feature == feature
-    return seen.outcome
+def test_what_is_not_there_is_missing(site: Site) -> None:
+    site.body = '{"lines": []}'
+    assert site.noted().outcome == "missing_data"
 
 
-@pytest.mark.parametrize("feature", ["cart_add", "cart_view", "payment", "checkout", "orders"])
-def test_a_shop_in_order_is_ok(shop: Shop, feature: str) -> None:
-    assert outcome(shop, feature) == "ok"
+@pytest.mark.parametrize("body", ["<html>", "{}", "[]", "3"])
+def test_a_page_that_makes_no_sense_is_wrong(site: Site, body: str) -> None:
+    async def go(user: Person) -> Seen:
+        return seen(await user.ask("GET", "/board"), lambda page: "" if page["lines"] else "missing_data")
+
+    site.body = body
+    assert site.noted(go).outcome == "wrong_data"
 
 
-def test_an_empty_front_page_misses_something_and_a_foreign_hit_is_wrong(shop: Shop) -> None:
-    assert outcome(shop, "home") == "missing_data"
-    assert outcome(shop, "search") == "wrong_data"
+@pytest.mark.parametrize(
+    ("status", "expected"), [(504, "timeout"), (502, "error"), (500, "error"), (404, "error"), (429, "error")]
+)
+def test_an_error_page_is_an_error_and_a_gateways_time_out_a_time_out(site: Site, status: int, expected: str) -> None:
+    site.status["/board"] = status
+    found = site.noted()
+    assert (found.outcome, found.status) == (expected, status)
 
 
-@pytest.mark.parametrize("feature", ["cart_view", "checkout"])
-def test_a_total_that_does_not_add_up_is_wrong(shop: Shop, feature: str) -> None:
-    shop.total_off_by = 1
-    assert outcome(shop, feature) == "wrong_data"
+@pytest.mark.parametrize("status", [500, 401])
+def test_nothing_is_noted_of_a_feature_that_could_not_be_reached(site: Site, status: int) -> None:
+    site.status["/door"] = status
+    assert site.visited() is None
 
 
-@pytest.mark.parametrize(("status", "expected"), [(504, "timeout"), (502, "error"), (500, "error"), (404, "error")])
-def test_an_error_page_is_an_error_and_a_gateways_time_out_a_time_out(shop: Shop, status: int, expected: str) -> None:
-    shop.broken["GET /orders"] = status
-    (seen,) = visits(shop, "orders")
-    assert seen is not None
-    assert (seen.outcome, seen.status) == (expected, status)
+def test_only_the_feature_itself_is_timed(site: Site) -> None:
+    site.seconds = {"/door": 0.5, "/board": 0.2, "/parcel": 0.0}
+    assert 0.2 <= site.noted().seconds < 0.5
 
 
-def test_a_cart_that_empties_is_lost_state_until_it_is_filled_anew(shop: Shop) -> None:
-    async def walk() -> list[str]:
-        user = Visitor(shop.url)
-        first = await visit("cart_view", FEATURES["cart_view"], user)
-        shop.cart = []
-        second = await visit("cart_view", FEATURES["cart_view"], user)
-        third = await visit("cart_view", FEATURES["cart_view"], user)
-        await user.client.aclose()
-        return [v.outcome for v in (first, second, third) if v is not None]
-
-    assert asyncio.run(walk()) == ["ok", "lost_state", "ok"]
-
-
-def test_an_order_that_is_not_listed_is_missing_data(shop: Shop) -> None:
-    async def walk() -> list[str]:
-        user = Visitor(shop.url)
-        first = await visit("orders", FEATURES["orders"], user)
-        shop.orders = []
-        second = await visit("orders", FEATURES["orders"], user)
-        await user.client.aclose()
-        return [v.outcome for v in (first, second) if v is not None]
-
-    assert asyncio.run(walk()) == ["ok", "missing_data"]
-
-
-def test_nothing_is_noted_of_a_feature_that_could_not_be_reached(shop: Shop) -> None:
-    shop.broken["POST /payment"] = 500
-    assert visits(shop, "checkout") == [None]
-    assert outcome(shop, "payment") == "error"
-
-
-def test_who_cannot_order_anew_still_looks_at_the_order_placed_before(shop: Shop) -> None:
-    async def walk() -> list[Visit | None]:
-        user = Visitor(shop.url)
-        seen = [await visit("orders", FEATURES["orders"], user)]
-        shop.broken["POST /checkout"] = 502
-        seen += [await visit("orders", FEATURES["orders"], user) for _ in range(2 * SESSION_VISITS)]
-        await user.client.aclose()
-        return seen
-
-    assert [v.outcome for v in asyncio.run(walk()) if v is not None] == ["ok"] * (2 * SESSION_VISITS + 1)
-
-
-def test_after_some_visits_somebody_else_looks_at_a_cart(shop: Shop) -> None:
-    visits(shop, "cart_view", 2 * SESSION_VISITS)
-    assert shop.fills == 3
-
-
-def test_only_the_feature_itself_is_timed(shop: Shop) -> None:
-    shop.seconds = 0.2
-    (seen,) = visits(shop, "checkout")
-    assert seen is not None
-    assert 0.2 <= seen.seconds < 0.4
-
-
-def test_patience_ends(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_ends(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(person, "PATIENCE_SECONDS", 0.2)
-    shop.seconds = 0.6
-    (seen,) = visits(shop, "home")
-    assert seen is not None
-    assert (seen.outcome, seen.status) == ("timeout", None)
-    assert seen.seconds < 0.5
+    site.seconds["/board"] = 0.6
+    found = site.noted()
+    assert (found.outcome, found.status) == ("timeout", None)
+    assert found.seconds < 0.5
 
 
-def test_a_refused_connection_is_an_error_of_the_site(shop: Shop) -> None:
+def test_what_comes_later_is_waited_for_and_the_whole_wait_counts(site: Site) -> None:
+    site.looks_before_it_comes = 4
+    found = site.noted(parcel)
+    assert found.outcome == "ok" and found.seconds >= 0.2
+
+
+def test_what_never_comes_is_a_time_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(person, "PATIENCE_SECONDS", 0.3)
+    site.looks_before_it_comes = 1_000
+    found = site.noted(parcel)
+    assert found.outcome == "timeout" and 0.3 <= found.seconds < 1.0
+
+
+def test_a_refused_connection_is_an_error_of_the_site(site: Site) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        shop.url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    (seen,) = visits(shop, "home")
-    assert seen is not None
-    assert (seen.outcome, seen.status, seen.detail) == ("error", None, "ConnectError")
+        site.url = f"http://127.0.0.1:{free.getsockname()[1]}"
+
+    async def go(user: Person) -> Seen:
+        return seen(await user.ask("GET", "/board"), lambda _: "")
+
+    found = site.noted(go)
+    assert (found.outcome, found.status, found.detail) == ("error", None, "ConnectError")
 
 
-def test_the_article_is_remembered_as_people_call_it(shop: Shop) -> None:
-    (seen,) = visits(shop, "cart_add")
-    assert seen is not None
-    assert seen.detail == "oak lamp"
+def test_somebody_else_sits_down_every_so_many_visits_and_keeps_the_old_session_where_a_new_one_fails(site: Site) -> None:
+    async def walk() -> tuple[list[bool], dict[str, str], dict[str, str]]:
+        user = Person(site.url)
+        turns = [user.turns(3) for _ in range(6)]
+        user.client.cookies.set("session", "old")
+
+        async def start() -> None:
+            await user.reach("POST", "/door")
+            user.client.cookies.set("session", "new")
+
+        await user.anew(start, has_old=True)
+        new = dict(user.client.cookies)
+        site.status["/door"] = 500
+        await user.anew(start, has_old=True)
+        await user.client.aclose()
+        return turns, new, dict(user.client.cookies)
+
+    assert asyncio.run(walk()) == ([False, False, True] * 2, {"session": "new"}, {"session": "new"})
 
 
-def test_probes_end_promptly_when_told_to_and_leave_whole_notes(shop: Shop, tmp_path: Path) -> None:
+def test_probes_end_promptly_when_told_to_and_leave_whole_notes(httpserver: HTTPServer, tmp_path: Path) -> None:
     notes = tmp_path / "notes.jsonl"
-    expected = {"home", "search", "cart_add", "cart_view", "payment", "checkout", "orders"}
-    command = [sys.executable, "-m", "testbed.users.probes", "--url", shop.url, "--out", str(notes), "--every", "0.5"]
+    httpserver.expect_request("/").respond_with_json({"products": []})
+    command = [
+        sys.executable,
+        "-m",
+        "testbed.users.probes",
+        "--url",
+        httpserver.url_for(""),
+        "--out",
+        str(notes),
+        "--every",
+        "0.5",
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as probes:
         deadline = time.monotonic() + 60
-        while not expected <= {v.feature for v in read(notes)} and time.monotonic() < deadline:
+        while not {"home", "search"} <= {v.feature for v in read(notes)} and time.monotonic() < deadline:
             time.sleep(0.1)
         probes.send_signal(signal.SIGTERM)
         _, said = probes.communicate(timeout=10)
     assert (probes.returncode, said) == (0, "")
-    assert expected <= {v.feature for v in read(notes)}
+    outcomes = {v.feature: v.outcome for v in read(notes)}
+    assert (outcomes["home"], outcomes["search"]) == ("missing_data", "error")
