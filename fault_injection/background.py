@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import multiprocessing
 import os
 import signal
@@ -16,10 +17,13 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from fault_injection import database
 from fault_injection.apps import App, app_named
+from fault_injection.cross_traffic import stream
 from fault_injection.engine import DockerEngine, Engine
 from fault_injection.journal import Journal
-from fault_injection.load import PAGES, burst
+from fault_injection.load import burst, crowd, pages_of
+from fault_injection.packet_queue import hold_back
 from revelio.errors import FaultError
 
 Wanted = Callable[[], bool]
@@ -104,7 +108,37 @@ def _calculate(group: Path, parent: int) -> None:
 
 
 def _burst(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
-    burst(app.address, PAGES[app.name], float(values["rate"]), float(values["seconds"]), wanted)
+    burst(app.address, pages_of(app.name), float(values["rate"]), float(values["seconds"]), wanted)
+
+
+def _crowd(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    crowd(app.address, json.loads(values["pages"]), int(values["visitors"]), float(values["seconds"]), wanted)
+
+
+def _hold(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    database.hold(app, values["statement"], wanted)
+
+
+def _hold_back(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    hold_back(DockerEngine(app.project).pid(service), float(values["delay_s"]), float(values["jitter_s"]), wanted)
+
+
+def _stream(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    engine, sink = DockerEngine(app.project), values["to"]
+    stream(engine.pid(service), engine.pid(sink), engine.address(sink), int(values["bytes_per_s"]), wanted)
+
+
+def cut_again_and_again(engine: Engine, service: str, caller: str, port: int, every_s: float, wanted: Wanted) -> None:
+    """Abort the connections that address ``caller`` has to a port of ``service`` every so many seconds, at both ends."""
+    while wanted():
+        with contextlib.suppress(FaultError):
+            engine.in_network(service, "ss", "-K", "-H", "-n", "-t", "state", "established", f"dst {caller} and sport = :{port}")
+        _sleep(every_s, wanted)
+
+
+def _cut(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    engine, port, every_s = DockerEngine(app.project), int(values["port"]), float(values["every_s"])
+    cut_again_and_again(engine, service, values["from"], port, every_s, wanted)
 
 
 ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {
@@ -112,6 +146,11 @@ ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {
     "kill": _kill,
     "hog": _hog,
     "burst": _burst,
+    "crowd": _crowd,
+    "hold": _hold,
+    "hold_back": _hold_back,
+    "stream": _stream,
+    "cut": _cut,
 }
 """What such a process can do, by the name that a fault's step gives it."""
 

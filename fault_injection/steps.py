@@ -8,13 +8,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from fault_injection import database
 from fault_injection.apps import App
 from fault_injection.background import wait_until_gone
 from fault_injection.engine import Bounds, CpuLimit, Engine, StoredFile
 from fault_injection.journal import Journal
+from fault_injection.process_clock import Write, started, write
 from fault_injection.spec import Step
 from revelio.errors import FaultError
 from testbed.errors import StackError
@@ -57,6 +58,14 @@ def configure_step(service: str, changed: Mapping[str, str]) -> Step:
     It is about the service and not about one container of it, since each rollout makes another.
     """
     return Step("configure", service, "", (("changed", json.dumps(dict(changed), sort_keys=True)),))
+
+
+def memory_step(engine: Engine, service: str, writes: Iterable[Write], *, undoes: bool = False) -> Step:
+    """Write into the memory of the service's first process; one that ``undoes`` has nothing to undo in another process."""
+    pid = engine.pid(service)
+    packed = json.dumps([[one.address, base64.b64encode(one.content).decode()] for one in writes])
+    figures = (("pid", pid), ("started", started(pid)), ("writes", packed), ("undoes", int(undoes)))
+    return Step("write_memory", service, engine.container_id(service), figures)
 
 
 def sql_step(statement: str) -> Step:
@@ -115,6 +124,7 @@ def _action(step: Step) -> Callable[[Step, Engine], None]:
         "limit_files": lambda s, e: e.set_file_limit(s.service, int(s.argument("soft"))),
         "in_network": _in_network,
         "write_cgroup": _write_cgroup,
+        "write_memory": _write_memory,
     }
     if step.action not in actions:
         raise FaultError(f"unknown step {step.action!r} in the journal; it is from another version")
@@ -155,6 +165,19 @@ def _write_cgroup(step: Step, engine: Engine) -> None:
         engine.cgroup_file(step.service, controller, name).write_text(text)
     except OSError as error:
         raise FaultError(f"{name} of {step.service} does not take {text!r}: {error}") from error
+
+
+def _write_memory(step: Step, engine: Engine) -> None:
+    pid = int(step.argument("pid"))
+    try:
+        same = engine.pid(step.service) == pid and started(pid) == step.argument("started")
+    except FaultError:
+        same = False
+    if same:
+        writes = json.loads(str(step.argument("writes")))
+        write(pid, tuple(Write(address, base64.b64decode(content)) for address, content in writes))
+    elif not step.argument("undoes"):
+        raise FaultError(f"{step.service} was restarted meanwhile; try again")
 
 
 def _start_background(step: Step, app: App, journal: Journal, fault_id: str) -> None:

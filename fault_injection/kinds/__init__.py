@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from fault_injection.apps import App
-from fault_injection.kinds import code, component, configuration, control, resource
+from fault_injection.kinds import clock, code, component, configuration, control, database, load, network, resource
 from fault_injection.spec import Fault, FaultKind
 from revelio.errors import FaultError
 
-ALL: tuple[FaultKind, ...] = (*resource.KINDS, *component.KINDS, *configuration.KINDS, *code.KINDS, *control.KINDS)
+ALL: tuple[FaultKind, ...] = (
+    *resource.KINDS,
+    *component.KINDS,
+    *configuration.KINDS,
+    *code.KINDS,
+    *database.KINDS,
+    *load.KINDS,
+    *network.KINDS,
+    *clock.KINDS,
+    *control.KINDS,
+)
 
 
 def kinds() -> tuple[FaultKind, ...]:
