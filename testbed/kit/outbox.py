@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +11,9 @@ from opentelemetry import propagate
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 
 from kit.database import Database
+from kit.periodic import Periodic
 from kit.queue import Queue
 
-log = logging.getLogger(__name__)
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS outbox (
   id bigserial PRIMARY KEY, queue text NOT NULL, body jsonb NOT NULL, trace jsonb NOT NULL,
@@ -27,13 +24,15 @@ _EVERY = 1.0
 _AT_ONCE = 50
 
 
-class Outbox:
-    """Sends a service's events, in their order and at least once each, as soon as the queue's store takes them."""
+class Outbox(Periodic):
+    """Sends a service's events, in their order and at least once each, as soon as the queue's store takes them.
+
+    ``hurry``, after the commit, says that there is something to send.
+    """
 
     def __init__(self, database: Database, queues: Sequence[Queue]) -> None:
         self._database, self._queues = database, {queue.name: queue for queue in queues}
-        self._written = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        super().__init__("sending events", _EVERY, self._send_all)
 
     async def put(self, connection: PoolConnectionProxy, queue: str, body: dict[str, Any]) -> None:
         """Write an event within the caller's transaction; the current trace goes with it."""
@@ -45,33 +44,9 @@ class Outbox:
             "INSERT INTO outbox (queue, body, trace) VALUES ($1, $2, $3)", queue, json.dumps(body), json.dumps(carrier)
         )
 
-    def hurry(self) -> None:
-        """Say, after the commit, that there is something to send."""
-        self._written.set()
-
-    async def open(self) -> None:
-        """Begin to send."""
-        self._task = asyncio.create_task(self._run())
-
-    async def close(self) -> None:
-        """Stop; what is not sent yet is sent after the next start."""
-        if self._task:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-
-    async def _run(self) -> None:
-        while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._written.wait(), _EVERY)
-            self._written.clear()
-            try:
-                while await self._send() == _AT_ONCE:
-                    pass
-            except Exception:
-                # A store that goes away in the middle of a word makes its client raise nearly anything; events must go on.
-                log.warning("events wait in the outbox", exc_info=True)
-                await asyncio.sleep(_EVERY)
+    async def _send_all(self) -> None:
+        while await self._send() == _AT_ONCE:
+            pass
 
     async def _send(self) -> int:
         """Send the oldest events; how many there were."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import logging
 from dataclasses import dataclass
 from typing import Any
 
-import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 from opentelemetry import propagate
 from opentelemetry.context import Context
@@ -18,6 +15,7 @@ from redis import RedisError
 
 from kit.cache import Store
 from kit.database import Database
+from kit.periodic import Periodic
 from kit.queue import Queue
 
 log = logging.getLogger(__name__)
@@ -58,24 +56,13 @@ async def handled(connection: PoolConnectionProxy, message: dict[str, Any]) -> N
     await connection.execute("DELETE FROM outbox WHERE id = $1", message["letter"])
 
 
-class Outbox:
+class Outbox(Periodic):
     """Sends letters at once where it can. One that nobody has handled is sent again after 12 seconds, then ever more seldom."""
 
     def __init__(self, database: Database, store: Store) -> None:
+        super().__init__("looking for messages to send again", _LOOK_SECONDS, self._send_due)
         self._database = database
         self._queues = {name: Queue(store, name) for name in (VOTES, COMMENT_POSTED)}
-        self._task: asyncio.Task[None] | None = None
-
-    async def open(self) -> None:
-        """Begin to look after what is left."""
-        self._task = asyncio.create_task(self._look_after())
-
-    async def close(self) -> None:
-        """Stop; the rows stay."""
-        if self._task:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
 
     async def send(self, letter: Letter, cause: Context | None = None) -> None:
         """Put it in its queue, as part of the trace that caused it; where that fails it goes out later."""
@@ -83,14 +70,6 @@ class Outbox:
             await self._queues[letter.queue].publish({**letter.message, "letter": letter.id}, cause)
         except RedisError:
             log.warning("the queue %s does not take message %d; it goes out later", letter.queue, letter.id, exc_info=True)
-
-    async def _look_after(self) -> None:
-        while True:
-            await asyncio.sleep(_LOOK_SECONDS)
-            try:
-                await self._send_due()
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
-                log.warning("cannot look for messages to send again", exc_info=True)
 
     async def _send_due(self) -> None:
         with suppress_instrumentation():

@@ -18,7 +18,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from apps.shop.events import PLACED
-from apps.shop.periodic import Periodic
 from apps.shop.pricing import money, price_tag, sign, total
 from apps.shop.recovery import LEASE_SECONDS, Recovery
 from apps.shop.seed import prepare
@@ -28,6 +27,7 @@ from kit.database import Database
 from kit.outbox import Outbox
 from kit.paging import Page, page
 from kit.peers import Peer, PeerError, peer
+from kit.periodic import Periodic
 from kit.queue import Queue
 from kit.service import Resource, run
 from kit.settings import Settings

@@ -15,7 +15,12 @@ class Periodic:
 
     def __init__(self, name: str, seconds: float, act: Callable[[], Awaitable[None]]) -> None:
         self._name, self._seconds, self._act = name, seconds, act
+        self._wanted = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+
+    def hurry(self) -> None:
+        """Act now rather than when it is time."""
+        self._wanted.set()
 
     async def open(self) -> None:
         """Begin."""
@@ -33,5 +38,10 @@ class Periodic:
             try:
                 await self._act()
             except Exception:
-                log.exception("%s failed; trying again in %.0f s", self._name, self._seconds)
-            await asyncio.sleep(self._seconds)
+                # A store that goes away in the middle of a word makes its client raise nearly anything; the work must go on.
+                log.warning("%s failed; trying again in %.0f s", self._name, self._seconds, exc_info=True)
+                await asyncio.sleep(self._seconds)
+                continue
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), self._seconds)
+            self._wanted.clear()
