@@ -14,7 +14,7 @@ from revelio.errors import InvalidInputError
 from revelio.types import Query
 
 LABELS = Path(__file__).with_name("labels.yaml")
-ROLES = ("place", "callers", "callees", "place operations", "caller operations")
+ROLES = ("place", "callers", "callees", "caller", "callee", "place operations", "caller operations")
 Grade = Literal[1, 2, 3]
 
 
@@ -77,10 +77,13 @@ def _fits(entry: Accepted, query: Query, place: str, calls: frozenset[Call]) -> 
 
 def _plays(role: str, value: str, place: str, calls: frozenset[Call]) -> bool:
     owner = value.split(": ", 1)[0]
+    caller, _, callee = place.partition("->")
     return {
         "place": value == place,
         "callers": Call(value, place) in calls,
         "callees": Call(place, value) in calls,
+        "caller": callee != "" and value == caller,
+        "callee": callee != "" and value == callee,
         "place operations": ": " in value and owner == place,
-        "caller operations": ": " in value and Call(owner, place) in calls,
+        "caller operations": ": " in value and (Call(owner, place) in calls or (callee != "" and owner == caller)),
     }.get(role, value == role.removeprefix("="))

@@ -1,8 +1,8 @@
 """Moves the clock that one running process reads, and nobody else's.
 
-A process asks for the time in the kernel's vDSO, code that is mapped into it. Here its functions are replaced by ones that ask the
-kernel and add some seconds to the time of day; monotonic time stays. The process is stopped for the milliseconds that this takes.
-Nothing is preloaded, so it costs nothing while no clock is moved, and it shows nowhere.
+A process asks for the time in the kernel's vDSO, code that is mapped into it. Here its functions are replaced by ones that ask
+the kernel and add some seconds to the time of day; monotonic time stays. The process is stopped for the milliseconds that this
+takes. Nothing is preloaded, so it costs nothing while no clock is moved, and it shows nowhere.
 """
 
 from __future__ import annotations

@@ -12,9 +12,11 @@ from fault_injection import steps
 from fault_injection.apps import App, app_named
 from fault_injection.inject import inject, open_faults, undo
 from fault_injection.kinds import kind_named, network, network_edges, network_names
+from fault_injection.labels import Accepted, accepted_queries
 from fault_injection.spec import Fault
 from fault_injection.vantage import Outcome
 from revelio.errors import FaultError
+from revelio.types import Blank, Query, QueryTemplate
 from tests.fault_injection.fake_engine import Killed
 from tests.fault_injection.fake_network import DEVICE, FakeNetwork
 
@@ -50,7 +52,9 @@ def quick(monkeypatch: pytest.MonkeyPatch, engine: FakeNetwork) -> Iterator[None
     for kind in network.KINDS:
         monkeypatch.setattr(type(kind), "settle_s", 0.05)
     monkeypatch.setattr(inject_module, "answers", lambda app, place, engine, seconds: 0.01)
-    monkeypatch.setattr(network, "answers", lambda app, place, engine, seconds: 0.01 if reached(place) and reached("host") else 1.5)
+    monkeypatch.setattr(
+        network, "answers", lambda app, place, engine, seconds: 0.01 if reached(place) and reached("host") else 1.5
+    )
     monkeypatch.setattr(network_edges, "call", call)
     monkeypatch.setattr(network_names, "look_up", lambda service, name, engine, seconds: call(app, service, service, engine, 1.0))
     monkeypatch.setattr(steps, "_start_background", lambda step, app, journal, fault_id: engine._act("background"))
@@ -151,7 +155,7 @@ def test_faults_between_two_are_at_edges_that_there_are(app: App) -> None:
     for kind in map(kind_named, EDGES):
         places = kind.places(app)
         assert {"gateway->cart", "orders->payment", "products->postgres", "cart->redis"} <= set(places)
-        with pytest.raises(FaultError, match="possible places: .*gateway->products, "):
+        with pytest.raises(FaultError, match=r"possible places: .*gateway->products, "):
             kind.validate(app, Fault(kind.name, "payment->orders", next(iter(kind.strengths))))
 
 
@@ -170,13 +174,15 @@ def test_names_fail_where_names_are_looked_up(app: App) -> None:
     assert set(kind_named("dns_failure").places(app)) == set(app.services)
 
 
-@pytest.mark.parametrize("fault", [f for f in FAULTS if f.kind in (*EDGES, "dns_failure")], ids=lambda f: f"{f.kind}-{f.strength}")
+@pytest.mark.parametrize(
+    "fault", [f for f in FAULTS if f.kind in (*EDGES, "dns_failure")], ids=lambda f: f"{f.kind}-{f.strength}"
+)
 def test_what_is_not_felt_from_the_callers_network_is_no_fault(
     app: App, engine: FakeNetwork, monkeypatch: pytest.MonkeyPatch, fault: Fault
 ) -> None:
     monkeypatch.setattr(network_edges, "call", lambda *_, seconds: Outcome(True, 0.01, "answered"))
     monkeypatch.setattr(network_names, "look_up", lambda *_, seconds: Outcome(True, 0.01, "answered"))
-    with pytest.raises(FaultError, match="does not bite: .* answered after 0.01 s"):
+    with pytest.raises(FaultError, match=r"does not bite: .* answered after 0\.01 s"):
         inject(app, fault, engine)
     assert left(engine) == []
 
@@ -187,3 +193,11 @@ def test_what_does_not_run_cannot_be_cut_off(app: App, engine: FakeNetwork) -> N
         if fault.kind in EDGES:
             with pytest.raises(FaultError, match="payment is exited, not running"):
                 inject(app, fault, engine)
+
+
+def test_an_edges_ends_fill_the_blanks_of_its_labels() -> None:
+    template = QueryTemplate("edge_errors", "prom", "t", "s", "b", (Blank("service", "service"), Blank("peer", "service")))
+    there, back = (Query(template, (("peer", peer), ("service", service))) for service, peer in (("a", "b"), ("b", "a")))
+    entry = Accepted(template="edge_errors", grade=3, blanks={"service": "caller", "peer": "callee"})
+    assert accepted_queries([entry], "a->b", [there, back], ()) == {there: 3}
+    assert accepted_queries([entry], "a", [there, back], ()) == {}
