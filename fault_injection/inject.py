@@ -17,7 +17,7 @@ from fault_injection.spec import Effect, Fault, FaultKind, Value
 from fault_injection.steps import perform, revert
 from revelio.errors import FaultError, RevelioError
 
-RECOVERY_S = 25.0
+RECOVERY_S = 45.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.spec import Change, Effect, Fault, FaultKind
+from fault_injection.spec import Category, Change, Effect, Fault, FaultKind
 from fault_injection.steps import configure_step
 from revelio.errors import FaultError
 
@@ -18,7 +18,7 @@ STORE_SETTINGS = {"DATABASE_URL": "postgres", "REDIS_URL": "redis"}
 class Misconfigured(FaultKind):
     """A setting of a service is changed, and the service rolled out with it."""
 
-    category = "configuration"
+    category: ClassVar[Category] = "configuration"
     settle_s = 20.0
 
     @abstractmethod

@@ -20,34 +20,37 @@ from revelio.errors import FaultError
 
 POSTGRES = "postgres"
 SAMPLE_S = 2.0
+LEAST_ROWS = 20_000
 WRITTEN = {
     "shop": ("products", "orders", "payments", "accounts", "messages", "order_lines", "ledger"),
     "forum": ("posts", "comments", "users", "votes", "inbox", "messages"),
     "travel": ("taken", "bookings", "accounts", "ledger", "tickets", "messages"),
 }
 """Tables that users' visits both read and write, by application."""
-INDEXES = {
+INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "shop": {
-        "order_lines": ("order_lines_product",),
         "products": ("products_text", "products_sold"),
-        "orders": ("orders_owner", "orders_open"),
-        "messages": ("messages_owner", "messages_unread"),
-        "ledger": ("ledger_owner",),
+        "order_lines": ("order_lines_product", "order_lines_pkey"),
+        "orders": ("orders_key", "orders_owner"),
+        "messages": ("messages_order_id_key", "messages_owner", "messages_unread"),
     },
     "forum": {
         "posts": ("posts_words", "posts_hot", "posts_community", "posts_author"),
         "comments": ("comments_post", "comments_author"),
+        "votes": ("votes_pkey",),
         "inbox": ("inbox_owner", "inbox_unread"),
     },
     "travel": {
-        "stops": ("stops_station_departs",),
-        "bookings": ("bookings_account", "bookings_open"),
-        "taken": ("taken_booking",),
-        "messages": ("messages_account",),
-        "ledger": ("ledger_account", "ledger_booking"),
+        "stops": ("stops_station_departs", "stops_pkey"),
+        "bookings": ("bookings_account_key", "bookings_account"),
+        "taken": ("taken_pkey", "taken_booking"),
+        "messages": ("messages_once", "messages_account"),
     },
 }
-"""Indexes whose loss hurts, by application and table, the one that is missed most first; none of them keeps rows unique."""
+"""Indexes whose loss hurts, by application and table, the one that is missed most first.
+
+Some keep rows unique: without them the statements that rely on that are refused, so nothing comes in that would bar their return.
+"""
 
 
 class OnDatabase(FaultKind):
@@ -118,7 +121,7 @@ class DroppedIndex(OnDatabase):
 
     name = "dropped_index"
     explanation = "An index of the table was dropped, so that the queries that it served read the whole table."
-    strengths: ClassVar = {"all": {"least_rows": 20_000}, "one": {"least_rows": 20_000}}
+    strengths: ClassVar = {"all": {}, "one": {}}
     settle_s = 16.0
 
     def places(self, app: App) -> tuple[str, ...]:
@@ -128,48 +131,60 @@ class DroppedIndex(OnDatabase):
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Drop it; make it again exactly as the database describes it."""
         names = self._names(app, fault)
-        made = {name: str(text) for name, text in self._found(app, fault)}
+        made = self._found(app, fault)
         missing = [name for name in names if name not in made]
         if missing:
             raise FaultError(f"{fault.place} of {app.name} has no index {', '.join(missing)}; undo what was done to it first")
-        again = [f"{made[name].replace('INDEX', 'INDEX IF NOT EXISTS', 1)}" for name in names]
         return Change(
-            do=tuple(sql_step(f"DROP INDEX {name}") for name in names),
-            undo=tuple(sql_step(statement) for statement in (*again, f"ANALYZE {fault.place}")),
+            do=tuple(sql_step(_dropping(fault.place, name, *made[name])) for name in names),
+            undo=tuple(
+                sql_step(text)
+                for text in (*(_making(fault.place, name, *made[name]) for name in names), f"ANALYZE {fault.place}")
+            ),
             parameters=(("indexes", ", ".join(names)),),
         )
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """The index is not there, and the table is read from one end to the other."""
-        there = self._there(app, fault)
-        first = self._read(app, fault)
+        """The index is not there, and the table is read from one end to the other, or statements that rely on it are refused."""
+        there = self._found(app, fault)
+        (rows, refused), began = self._reads(app, fault), time.monotonic()
         time.sleep(SAMPLE_S)
-        rows = self._read(app, fault) - first
-        bites = not there and rows >= int(self.strengths[fault.strength]["least_rows"])
-        return Effect(
-            bites, f"{len(there)} of its indexes there, {rows} rows of {fault.place} read by sequential scans in {SAMPLE_S:.0f} s"
+        later, refused_later = self._reads(app, fault)
+        rows, refused, seconds = later - rows, refused_later - refused, time.monotonic() - began
+        figures = (
+            f"{rows} rows of {fault.place} read by sequential scans and {refused} transactions rolled back in {seconds:.0f} s"
         )
+        return Effect(not there and (rows >= LEAST_ROWS or refused > 0), f"{len(there)} of the indexes are there; {figures}")
 
     def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Every index is back."""
-        there = self._there(app, fault)
+        there = self._found(app, fault)
         return Effect(len(there) == len(self._names(app, fault)), f"indexes of {fault.place}: {', '.join(there)}")
 
     def _names(self, app: App, fault: Fault) -> tuple[str, ...]:
         names = INDEXES[app.name][fault.place]
         return names if fault.strength == "all" else names[:1]
 
-    def _there(self, app: App, fault: Fault) -> list[str]:
-        return [str(name) for name, _ in self._found(app, fault)]
+    def _found(self, app: App, fault: Fault) -> dict[str, tuple[str, str]]:
+        """Those that are there: the statement that makes each, and the constraint that it stands for, if any."""
+        rows = database.ask(
+            app,
+            "SELECT c.relname, pg_get_indexdef(c.oid), coalesce(pg_get_constraintdef(k.oid), '') FROM pg_class AS c"
+            " LEFT JOIN pg_constraint AS k ON k.conindid = c.oid AND k.contype IN ('p', 'u')"
+            " WHERE c.relkind = 'i' AND c.relname = ANY(%s) ORDER BY 1",
+            list(self._names(app, fault)),
+        )
+        return {str(name): (str(index), str(constraint)) for name, index, constraint in rows}
 
-    def _found(self, app: App, fault: Fault) -> list[tuple[object, object]]:
-        names = list(self._names(app, fault))
-        found = database.ask(app, "SELECT indexname, indexdef FROM pg_indexes WHERE indexname = ANY(%s) ORDER BY 1", names)
-        return [(name, text) for name, text in found]
-
-    def _read(self, app: App, fault: Fault) -> int:
-        rows = database.ask(app, "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = %s", fault.place)
-        return int(rows[0][0])
+    def _reads(self, app: App, fault: Fault) -> tuple[int, int]:
+        """Rows of the table read by sequential scans, and transactions rolled back, since statistics began."""
+        (found,) = database.ask(
+            app,
+            "SELECT seq_tup_read, xact_rollback FROM pg_stat_user_tables, pg_stat_database"
+            " WHERE relname = %s AND datname = current_database()",
+            fault.place,
+        )
+        return int(found[0]), int(found[1])
 
 
 class ConnectionLeak(FaultKind):
@@ -244,6 +259,20 @@ class SlowDiskOnDb(OnDatabase):
         """A commit is quick again."""
         seconds = database.commit_seconds(app)
         return Effect(seconds < 0.2, f"a commit took {seconds:.2f} s")
+
+
+def _dropping(table: str, name: str, index: str, constraint: str) -> str:
+    return f"ALTER TABLE {table} DROP CONSTRAINT {name}" if constraint else f"DROP INDEX {name}"
+
+
+def _making(table: str, name: str, index: str, constraint: str) -> str:
+    """The statement that makes it anew where it is missing."""
+    if not constraint:
+        return index.replace("INDEX", "INDEX IF NOT EXISTS", 1)
+    return (
+        f"DO $$ BEGIN IF to_regclass('{name}') IS NULL THEN"
+        f" ALTER TABLE {table} ADD CONSTRAINT {name} {constraint}; END IF; END $$"
+    )
 
 
 def _figure(page: str, what: str, label: str) -> float:

@@ -12,7 +12,7 @@ from fault_injection.engine import Engine
 from fault_injection.kinds.configuration import Misconfigured
 from fault_injection.load import PAGES, dated
 from fault_injection.reach import metrics, requests_served
-from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
+from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Step
 from revelio.errors import FaultError
 
 SAMPLE_S = 2.0
@@ -85,7 +85,7 @@ class RetryStorm(Misconfigured):
     """A service that asks its peers again and again."""
 
     name = "retry_storm"
-    category = "load and queue"
+    category: ClassVar[Category] = "load and queue"
     explanation = "The service gives its calls up too early and repeats them many times without a pause, which floods its peers."
     strengths: ClassVar = {"hard": {"retries": 30, "timeout_s": 0.015}, "moderate": {"retries": 12, "timeout_s": 0.02}}
     settle_s = 30.0
