@@ -20,6 +20,7 @@ from pathlib import Path
 from revelio.errors import FaultError
 
 _STOPPED_WITHIN_S = 2.0
+_FREE_WITHIN_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,8 @@ def skew(pid: int, seconds: int) -> tuple[tuple[Write, ...], tuple[Write, ...]]:
 def write(pid: int, writes: tuple[Write, ...]) -> None:
     """Write into a process's memory while it stands still; it goes on afterwards whatever happens. May be repeated."""
     area = _vdso(pid)
-    for _ in range(20):
+    deadline = time.monotonic() + _FREE_WITHIN_S
+    while time.monotonic() < deadline:
         with _stopped(pid) as tasks:
             if not any(area[0] <= _at(task) < area[1] for task in tasks):
                 with _memory(pid, os.O_RDWR) as memory:

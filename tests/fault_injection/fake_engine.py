@@ -118,6 +118,9 @@ class FakeEngine:
     def cgroup_file(self, service: str, controller: str, name: str) -> Path:
         return self.cgroup / f"{service}.{controller}.{name}"
 
+    def disk(self, service: str, path: str) -> str:
+        return "8:0"
+
     def memory_used(self, service: str) -> int:
         return 100 * 2**20
 

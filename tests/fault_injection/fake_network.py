@@ -18,7 +18,7 @@ class FakeNetwork(FakeEngine):
         self.kept: dict[str, list[str]] = {s: [] for s in services}
         self.netem = False
         self.sent = 0
-        self.queue = {"kind": "tbf", "bytes": 0, "drops": 0, "overlimits": 0, "backlog": 0}
+        self.queue = {"bytes": 0, "drops": 0, "overlimits": 0, "backlog": 0}
         self.growth = {"bytes": 100_000, "drops": 20, "overlimits": 50, "backlog": 9_000}
         self.dropped = 9
         self.again = 0
@@ -53,8 +53,8 @@ class FakeNetwork(FakeEngine):
         if command[0] == "tc":
             shaped = any(thing.startswith("tc") for thing in self.kept[service])
             for name, growth in self.growth.items():
-                self.queue[name] = int(self.queue[name]) + growth if name != "backlog" else growth
-            return json.dumps([self.queue] if shaped else [])
+                self.queue[name] = self.queue[name] + growth if name != "backlog" else growth
+            return json.dumps([{"kind": "tbf", **self.queue}] if shaped else [])
         if command[0] == "cat":
             self.again += 4
             return f"Tcp: InSegs RetransSegs\nTcp: 5 {self.again}\n"

@@ -44,8 +44,8 @@ def quick(monkeypatch: pytest.MonkeyPatch, engine: FakeNetwork) -> Iterator[None
     def reached(service: str) -> bool:
         return not any(engine.kept.get(service, []))
 
-    def call(app: App, caller: str, callee: str, engine: FakeNetwork, seconds: float) -> Outcome:
-        return Outcome(reached(caller) and reached(callee), 0.01, "answered" if reached(callee) else "no answer")
+    def outcome(*places: str) -> Outcome:
+        return Outcome(all(map(reached, places)), 0.01, "answered" if all(map(reached, places)) else "no answer")
 
     monkeypatch.setattr(network, "SAMPLE_S", 0.01)
     monkeypatch.setattr(inject_module, "RECOVERY_S", 0.1)
@@ -55,8 +55,8 @@ def quick(monkeypatch: pytest.MonkeyPatch, engine: FakeNetwork) -> Iterator[None
     monkeypatch.setattr(
         network, "answers", lambda app, place, engine, seconds: 0.01 if reached(place) and reached("host") else 1.5
     )
-    monkeypatch.setattr(network_edges, "call", call)
-    monkeypatch.setattr(network_names, "look_up", lambda service, name, engine, seconds: call(app, service, service, engine, 1.0))
+    monkeypatch.setattr(network_edges, "call", lambda app, caller, callee, engine, seconds: outcome(caller, callee))
+    monkeypatch.setattr(network_names, "look_up", lambda service, name, engine, seconds: outcome(service))
     monkeypatch.setattr(steps, "_start_background", lambda step, app, journal, fault_id: engine._act("background"))
     yield
 
