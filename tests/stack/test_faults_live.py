@@ -27,7 +27,17 @@ FAULTS = (
     Fault("exception_on_input", "payment", "all"),
     Fault("benign_deploy", "orders", "usual"),
     Fault("benign_spike", "gateway", "small"),
+    Fault("delay", "cart", "hard"),
+    Fault("loss", "products", "hard"),
+    Fault("bandwidth", "products", "hard"),
+    Fault("congestion", "postgres", "hard"),
+    Fault("partition", "gateway->products", "whole"),
+    Fault("tcp_reset", "cart->redis", "all"),
+    Fault("wrong_route", "orders->payment", "dead gateway"),
+    Fault("dns_failure", "cart", "whole"),
+    Fault("clock_skew", "shipping", "behind"),
 )
+KILLED = (*FAULTS[:4], *(fault for fault in FAULTS if fault.kind in ("delay", "congestion", "tcp_reset", "clock_skew")))
 DIES = """
 import sys, time
 from pathlib import Path
@@ -59,8 +69,14 @@ def engine(app: App) -> Iterator[DockerEngine]:
 
 
 def standing(engine: DockerEngine, place: str) -> tuple[object, ...]:
+    """All that a fault there may have changed; of an edge, that of both its ends."""
+    return tuple(_standing(engine, end) for end in place.split("->"))
+
+
+def _standing(engine: DockerEngine, place: str) -> tuple[object, ...]:
     version = engine.read_file(place, VERSION).content if place not in ("postgres", "redis") else b""
-    return engine.state(place), engine.cpu_limit(place), version
+    shown = (("iptables", "-w", "5", "-S"), ("tc", "qdisc", "show", "dev", "eth0"), ("ip", "route"))
+    return engine.state(place), engine.cpu_limit(place), version, *(engine.in_network(place, *command) for command in shown)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.kind}-{f.place}-{f.strength}")
@@ -72,11 +88,11 @@ def test_it_bites_and_is_undone_to_the_letter(app: App, engine: DockerEngine, fa
     (undone,) = undo(app, engine)
     assert undone.notes == ()
     assert standing(engine, fault.place) == before
-    assert answers(app, fault.place, engine, seconds=2.0) is not None
+    assert all(answers(app, end, engine, seconds=2.0) is not None for end in fault.place.split("->"))
     assert open_faults(app) == ()
 
 
-@pytest.mark.parametrize("fault", FAULTS[:4], ids=lambda f: f"{f.kind}-{f.place}-{f.strength}")
+@pytest.mark.parametrize("fault", KILLED, ids=lambda f: f"{f.kind}-{f.place}-{f.strength}")
 def test_a_killed_injector_leaves_a_journal_that_cleans_everything(
     app: App, engine: DockerEngine, fault: Fault, tmp_path: Path
 ) -> None:
