@@ -25,44 +25,38 @@ from tests.fault_injection.traces import telling_words
 
 APP = app_named("shop", Path("unused"))
 APPS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
-BUGS = [(app, number) for app in APPS for number in range(len(bugs(app)))]
+WRITTEN = sorted({(app, bug.kind) for app in APPS for bug in bugs(app)})
 
 
 def source(bug: Bug) -> str:
     return (Path("testbed") / bug.file.removeprefix("/app/")).read_text()
 
 
-def named(form: tuple[str, int]) -> str:
-    bug = bugs(form[0])[form[1]]
-    return f"{form[0]}-{bug.kind}-{bug.service}-{bug.strength}-{form[1]}"
+@pytest.mark.parametrize(("app", "kind"), WRITTEN)
+def test_a_bug_fits_the_source_and_gives_nothing_away(app: str, kind: str) -> None:
+    for bug in bugs_of(app, kind):
+        before = source(bug)
+        after = bug.patch(before)
+        assert after != before, bug
+        written = [bug.statements, *(put for _, put in bug.edits)]
+        assert telling_words("\n".join(written)) == set(), bug
+        assert max(map(len, after.splitlines())) <= 130, bug
 
 
-@pytest.mark.parametrize("form", BUGS, ids=named)
-def test_a_bug_fits_the_source_and_gives_nothing_away(form: tuple[str, int]) -> None:
-    app, number = form
-    bug = bugs(app)[number]
-    before = source(bug)
-    after = bug.patch(before)
-    assert after != before
-    written = [bug.statements, *(put for _, put in bug.edits)]
-    assert telling_words("\n".join(written)) == set()
-    assert max(map(len, after.splitlines())) <= 130
+@pytest.mark.parametrize(("app", "kind"), WRITTEN)
+def test_a_bug_belongs_to_a_kind_a_place_a_strength_and_a_feature_that_there_are(app: str, kind: str) -> None:
+    target, features = app_named(app, Path("unused")), walk_of(app).features
+    for bug in bugs_of(app, kind):
+        validate(target, Fault(bug.kind, bug.service, bug.strength))
+        assert bug.feature == "" or bug.feature in features, bug
 
 
-@pytest.mark.parametrize("form", BUGS, ids=named)
-def test_a_bug_belongs_to_a_kind_a_place_a_strength_and_a_feature_that_there_are(form: tuple[str, int]) -> None:
-    app, number = form
-    bug = bugs(app)[number]
-    validate(app_named(app, Path("unused")), Fault(bug.kind, bug.service, bug.strength))
-    assert bug.feature == "" or bug.feature in walk_of(app).features
-
-
-@pytest.mark.parametrize("number", range(len(bugs_of("shop", "exception_on_input"))))
-def test_statements_fail_with_pythons_own_words(number: int) -> None:
-    bug = bugs_of("shop", "exception_on_input")[number]
-    added = len(bug.patch(source(bug)).splitlines()) - len(source(bug).splitlines())
-    assert added == len(bug.statements.strip().splitlines())
-    assert "raise" not in bug.statements
+def test_statements_fail_with_pythons_own_words() -> None:
+    for bug in bugs_of("shop", "exception_on_input"):
+        before = source(bug)
+        added = len(bug.patch(before).splitlines()) - len(before.splitlines())
+        assert added == len(bug.statements.strip().splitlines()), bug
+        assert "raise" not in bug.statements, bug
 
 
 def test_each_service_has_two_bugs_or_more_in_different_functions() -> None:
