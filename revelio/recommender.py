@@ -51,4 +51,4 @@ class Recommender:
 
 def load_recommender(folder: Path, catalog: Catalog) -> Recommender:
     """A recommender from a model folder; ``ArtifactError`` when that is damaged."""
-    return Recommender(load_ranker(folder), catalog)
+    return Recommender(load_ranker(folder, catalog), catalog)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from revelio.catalog import Catalog
 from revelio.encoders.evidence import FAMILIES
 from revelio.encoders.query import FEATURES
 from revelio.encoders.report import Floats, OnnxEncoder, TextEncoder
@@ -82,9 +83,13 @@ def load_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def load_ranker(folder: Path) -> Ranker:
-    """Load a model folder; ``ArtifactError`` names the part that is missing, damaged or foreign."""
+def load_ranker(folder: Path, catalog: Catalog | None = None) -> Ranker:
+    """Load a model folder; ``ArtifactError`` names the part that is missing, damaged or foreign.
+
+    Of tools and metrics that it was not trained with, it knows what ``catalog`` says of them.
+    """
     manifest = load_manifest(folder)
+    tools = catalog.tools if catalog else ()
     for name in FILES:
         path = folder / name
         if not path.is_file():
@@ -96,8 +101,8 @@ def load_ranker(folder: Path) -> Ranker:
         text=OnnxEncoder(folder / REPORT_WEIGHTS, folder / TOKENIZER),
         weights=folder / RANKER_WEIGHTS,
         calibration=manifest.calibration,
-        tool_texts=manifest.tool_texts,
-        noise=manifest.noise,
+        tool_texts={t.name: f"{t.title}. {t.about}".strip() for t in tools} | manifest.tool_texts,
+        noise={m.name: m.noise for t in tools for m in t.metrics} | manifest.noise,
         known=_load_texts(folder / TEXTS),
     )
 

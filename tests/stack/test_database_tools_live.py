@@ -101,8 +101,8 @@ def postgres(server: Shop) -> Iterator[Postgres]:
 
 
 @pytest.fixture(scope="module")
-def cache() -> Iterator[redis.Redis]:
-    client = redis.Redis.from_url(REDIS)
+def cache() -> Iterator[Any]:
+    client: Any = redis.Redis.from_url(REDIS)
     for n in range(3):
         client.xadd("queue:tools-live", {"n": n})
     try:
@@ -113,7 +113,7 @@ def cache() -> Iterator[redis.Redis]:
 
 
 @pytest.fixture(scope="module")
-def redis_tool(cache: redis.Redis) -> Iterator[Redis]:
+def redis_tool(cache: Any) -> Iterator[Redis]:
     with closing(Redis(spec("redis"), Backend(url=REDIS), Limits())) as tool:
         tool.ping()
         yield tool
@@ -136,6 +136,11 @@ def proven(tool: Tool, query: Query, since: float) -> Result:
     assert found.signal >= PRESENT, (query.title, found.summary, found.reason)
     assert before.signal < PRESENT, (query.title, before.summary, before.reason)
     return found
+
+
+def told(result: Result) -> dict[str, str]:
+    """A result's fields and their values."""
+    return {str(row[0]): str(row[1]) for row in result.rows}
 
 
 def dark(tool: Tool, query: Query) -> None:
@@ -218,7 +223,7 @@ def test_a_held_lock_shows_who_blocks_whom(postgres: Postgres, server: Shop) -> 
         assert {"orders", "cart"} <= {r[1] for r in longest.rows}
         assert (
             "lock" in proven(postgres, bound("postgres.sessions", service="cart", database="postgres"), since).rows[0][1].lower()
-        )  # type: ignore[union-attr]
+        )
         proven(postgres, bound("postgres.sessions", service="orders", database="postgres"), since)
         now = time.time()
         here = Scope("shop", Window(since, now), Window(since - CALM_S + 2.5, since))
@@ -238,7 +243,7 @@ def test_leaked_connections_show_with_the_application_that_holds_them(postgres: 
     try:
         time.sleep(4.0)
         found = proven(postgres, bound("postgres.connections", database="postgres"), since)
-        assert {r[0]: r[1] for r in found.rows}["cart"] >= len(leaked)
+        assert int(told(found)["cart"]) >= len(leaked)
         proven(postgres, bound("postgres.sessions", service="cart", database="postgres"), since)
     finally:
         for connection in leaked:
@@ -330,7 +335,8 @@ WRITES = (
     "WITH gone AS (DELETE FROM items RETURNING *) SELECT * FROM gone",
     "SET transaction_read_only = off",
     "SELECT set_config('transaction_read_only', 'off', false)",
-    "SELECT lo_create(0)",
+    "CREATE TABLE more ()",
+    "COPY items TO PROGRAM 'true'",
     "SELECT nextval('numbers')",
     "COMMIT",
     "SELECT * FROM items FOR UPDATE",
@@ -347,14 +353,14 @@ def test_not_even_a_superuser_can_write_with_it(server: Shop, write: str) -> Non
             database.ask(query_of("SELECT setval('numbers', 100)", {}), {})
         assert admin.execute("SELECT count(*) FROM items").fetchone() == (ROWS,)
         assert admin.execute("SELECT last_value, is_called FROM numbers").fetchone() == (1, False)
-        assert admin.execute("SELECT count(*) FROM pg_largeobject_metadata").fetchone() == (0,)
 
 
 def test_settings_that_a_statement_changes_are_forgotten_with_it(server: Shop) -> None:
     with closing(Database("postgres", server.url, Limits())) as database:
+        server.connection("admin").execute("CREATE SEQUENCE settings")
         database.ask(query_of("SELECT set_config('default_transaction_read_only', 'off', false)", {}), {})
         with pytest.raises(SourceError, match="read-only transaction"):
-            database.ask(query_of("SELECT lo_create(0)", {}), {})
+            database.ask(query_of("SELECT setval('settings', 100)", {}), {})
 
 
 def test_time_rows_and_bytes_are_limited(server: Shop) -> None:
@@ -363,7 +369,7 @@ def test_time_rows_and_bytes_are_limited(server: Shop) -> None:
         with pytest.raises(SourceError, match=r"no answer within 0\.5 s"):
             database.ask(query_of("SELECT pg_sleep(20)", {}), {})
         assert time.monotonic() - began < 1.5
-        many = database.ask(query_of("SELECT i FROM generate_series(1, 1000000) AS i", {}), {})
+        many = database.ask(query_of("SELECT i FROM generate_series(1, 10000) AS i", {}), {})
         assert (len(many.rows), many.truncated) == (50, True)
         with pytest.raises(SourceError, match=r"more than 0\.2 MB"):
             database.ask(query_of("SELECT repeat('x', 100000) FROM generate_series(1, 40)", {}), {})
@@ -400,7 +406,7 @@ def test_what_is_rendered_can_be_pasted(postgres: Postgres, server: Shop) -> Non
                 admin.execute(postgres.render(query, scope).encode())
 
 
-def test_a_low_memory_limit_shows_as_full_and_evicting(redis_tool: Redis, cache: redis.Redis) -> None:
+def test_a_low_memory_limit_shows_as_full_and_evicting(redis_tool: Redis, cache: Any) -> None:
     limit, policy = cache.config_get("maxmemory")["maxmemory"], cache.config_get("maxmemory-policy")["maxmemory-policy"]
     used = int(cache.info("memory")["used_memory"])
     cache.config_set("maxmemory", 4 * used)
@@ -415,25 +421,23 @@ def test_a_low_memory_limit_shows_as_full_and_evicting(redis_tool: Redis, cache:
         with busily(lambda: cache.set(f"tools-live:{secrets.token_hex(4)}", "x" * 1000, ex=60)):
             time.sleep(4.0)
             found = proven(redis_tool, bound("redis.memory", store="redis"), since)
-        assert int(dict(found.rows)["evicted_keys"]) > 0  # type: ignore[arg-type]
+        assert int(told(found)["evicted_keys"]) > 0
     finally:
         cache.config_set("maxmemory", limit)
         cache.config_set("maxmemory-policy", policy)
 
 
-def test_clients_that_pile_up_show(redis_tool: Redis, cache: redis.Redis) -> None:
+def test_clients_that_pile_up_show(redis_tool: Redis, cache: Any) -> None:
     since = calm(redis_tool)
     with ExitStack() as opened:
         for _ in range(60):
             opened.enter_context(closing(redis.Redis.from_url(REDIS))).ping()
         time.sleep(4.0)
         found = proven(redis_tool, bound("redis.clients", store="redis"), since)
-        assert int(dict(found.rows)["connected_clients"]) > 60  # type: ignore[arg-type]
+        assert int(told(found)["connected_clients"]) > 60
 
 
-def test_a_command_that_holds_everybody_up_shows_with_its_time_and_without_its_words(
-    redis_tool: Redis, cache: redis.Redis
-) -> None:
+def test_a_command_that_holds_everybody_up_shows_with_its_time_and_without_its_words(redis_tool: Redis, cache: Any) -> None:
     cache.execute_command("SLOWLOG", "RESET")
     since = calm(redis_tool)
     busy = "local n = 0; for i = 1, 60000000 do n = n + i end; return n"
@@ -445,7 +449,7 @@ def test_a_command_that_holds_everybody_up_shows_with_its_time_and_without_its_w
     assert {r[2].split()[0] for r in found.rows if isinstance(r[2], str)} == {"EVAL"}
 
 
-def test_errors_show_among_the_commands(redis_tool: Redis, cache: redis.Redis) -> None:
+def test_errors_show_among_the_commands(redis_tool: Redis, cache: Any) -> None:
     cache.set("tools-live:text", "word", ex=60)
     since = calm(redis_tool)
 
@@ -458,7 +462,7 @@ def test_errors_show_among_the_commands(redis_tool: Redis, cache: redis.Redis) -
         proven(redis_tool, bound("redis.commands", store="redis"), since)
 
 
-def test_a_queue_that_nobody_drains_shows(redis_tool: Redis, cache: redis.Redis) -> None:
+def test_a_queue_that_nobody_drains_shows(redis_tool: Redis, cache: Any) -> None:
     since = calm(redis_tool)
     for n in range(200):
         cache.xadd("queue:tools-live", {"n": n})
@@ -467,7 +471,7 @@ def test_a_queue_that_nobody_drains_shows(redis_tool: Redis, cache: redis.Redis)
     assert "203 messages now, 3 messages before" in found.summary
 
 
-def test_a_disk_that_cannot_be_written_shows(redis_tool: Redis, cache: redis.Redis) -> None:
+def test_a_disk_that_cannot_be_written_shows(redis_tool: Redis, cache: Any) -> None:
     since = calm(redis_tool)
     with closing(docker.from_env()) as engine:
         [container] = [
@@ -481,14 +485,14 @@ def test_a_disk_that_cannot_be_written_shows(redis_tool: Redis, cache: redis.Red
             save_and_wait(cache)
             time.sleep(3.0)
             found = proven(redis_tool, bound("redis.persistence", store="redis"), since)
-            assert dict(found.rows)["rdb_last_bgsave_status"] == "err"
+            assert told(found)["rdb_last_bgsave_status"] == "err"
         finally:
             container.exec_run(["chmod", "0755", folder], user="root")
             save_and_wait(cache)
     assert cache.info("persistence")["rdb_last_bgsave_status"] == "ok"
 
 
-def save_and_wait(cache: redis.Redis) -> None:
+def save_and_wait(cache: Any) -> None:
     cache.bgsave()
     deadline = time.monotonic() + 10
     while cache.info("persistence")["rdb_bgsave_in_progress"] and time.monotonic() < deadline:

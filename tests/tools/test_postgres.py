@@ -18,12 +18,13 @@ from psycopg import sql
 from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
-from revelio.settings import Backend, SystemSettings
+from revelio.recommender import load_recommender
+from revelio.settings import BUNDLED, Backend, SystemSettings
 from revelio.systems import open_system
 from revelio.tools.postgres import SERVER, Postgres
 from revelio.tools.postgres_connection import Database
 from revelio.tools.postgres_sql import masked, query_of, text_of
-from revelio.types import Entity, Query, QueryTemplate
+from revelio.types import Entity, Evidence, Incident, Query, QueryTemplate, Series
 from tests.tools.conftest import HOSTILE_NAMES, QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.test_fetch import raw_server
 
@@ -112,6 +113,22 @@ def test_a_system_without_a_database_has_no_such_tool_and_one_with_it_has() -> N
     seen = having.snapshot(time.time())
     assert (seen.missing, seen.entities) == (("postgres",), ())
     having.close()
+
+
+def test_a_model_that_was_trained_without_these_tools_ranks_their_questions_too() -> None:
+    recommender = load_recommender(BUNDLED / "model", bundled_catalog())
+    times = tuple(SCOPE.baseline.start + 2 * i for i in range(46))
+    server = Entity(SERVER, "postgres")
+    lit = tuple(9.0 if t >= SCOPE.window.start else 0.0 for t in times)
+    series = (Series(server, "pg_blocked_sessions", "sessions", times, lit), Series(server, "pg_lock_wait", "s", times, lit))
+    seen = Evidence(SCOPE.window, SCOPE.baseline, (server, Entity("container", "postgres")), series)
+    answer = recommender.recommend(Incident("i", "shop", "checkout hangs", SCOPE.window.end, seen), k=50)
+    assert sum(q.probability for q in answer.queries) == pytest.approx(1.0, abs=1e-3)
+    assert {t.id for t in spec("postgres").templates if "service" not in t.title} - {"postgres.seq_scans"} <= {
+        q.query.template.id for q in answer.queries
+    }
+    assert recommender.ranker.encoder.noise["pg_sessions"] == 3
+    assert "locks" in recommender.ranker.encoder.tool_texts["postgres"]
 
 
 def test_a_query_of_ones_own_is_plain_sql() -> None:
