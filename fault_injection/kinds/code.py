@@ -191,6 +191,7 @@ class SlowConsumer(BadVersion):
     category = "load and queue"
     explanation = "A new version of the queue's worker was rolled out, which takes far too long for each message."
     strengths: ClassVar = {"hard": {"depth": 3}, "moderate": {"depth": 2}}
+    settle_s = 25.0
 
     def shows(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Messages that wait."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import fault_injection.inject as inject_module
 from fault_injection.apps import app_named
 from fault_injection.deploy import VERSION
 from fault_injection.engine import StoredFile
@@ -20,7 +21,7 @@ from fault_injection.spec import Fault
 from fault_injection.steps import perform, revert
 from revelio.errors import FaultError
 from testbed.users.walks import walk_of
-from tests.fault_injection.fake_engine import FakeEngine
+from tests.fault_injection.fake_engine import FakeEngine, Killed
 from tests.fault_injection.traces import telling_words
 
 APP = app_named("shop", Path("unused"))
@@ -40,7 +41,7 @@ def test_a_bug_fits_the_source_and_gives_nothing_away(app: str, kind: str) -> No
         assert after != before, bug
         written = [bug.statements, *(put for _, put in bug.edits)]
         assert telling_words("\n".join(written)) == set(), bug
-        assert max(map(len, after.splitlines())) <= 130, bug
+        assert max(map(len, after.splitlines())) <= 140, bug
 
 
 @pytest.mark.parametrize(("app", "kind"), WRITTEN)
@@ -102,6 +103,23 @@ def test_a_rollout_changes_file_and_version_and_undoing_brings_both_back(kind: s
         assert revert(step, APP, engine, Journal(tmp_path), "a1") == ""
     assert engine.files == before
     assert engine.restart_count == 2
+
+
+@pytest.mark.parametrize("acts", [0, 1])
+@pytest.mark.parametrize("kind", [k.name for k in code.KINDS if k.places(APP)])
+def test_a_rollout_that_is_killed_on_the_way_is_taken_back_by_its_journal(
+    kind: str, acts: int, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inject_module, "answers", lambda app, place, engine, seconds: 0.01)
+    app, before = app_named("shop", tmp_path), dict(engine.files)
+    engine.die_after = acts
+    with monkeypatch.context() as dead, pytest.raises(Killed):
+        dead.setattr(inject_module, "_undo_all", lambda *_: ())
+        inject_module.inject(app, a_fault_of(kind), engine)
+    assert engine.files != before
+    engine.die_after = None
+    (undone,) = inject_module.undo(app, engine)
+    assert (undone.fault, engine.files) == (a_fault_of(kind), before)
 
 
 def test_undoing_twice_restarts_once(engine: FakeEngine, tmp_path: Path) -> None:

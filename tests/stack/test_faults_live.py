@@ -36,6 +36,15 @@ FAULTS = (
     Fault("wrong_route", "orders->payment", "dead gateway"),
     Fault("dns_failure", "cart", "whole"),
     Fault("clock_skew", "shipping", "behind"),
+    Fault("negated_condition", "payment", "always"),
+    Fault("changed_signature", "shipping", "renamed"),
+    Fault("n_plus_one", "search", "all"),
+    Fault("stale_cache", "notifier", "forever"),
+    Fault("wrong_rounding", "cart", "always"),
+    Fault("slow_serialisation", "orders", "hard"),
+    Fault("lost_write", "cart", "always"),
+    Fault("memory_leak", "search", "fast"),
+    Fault("slow_consumer", "notifier", "moderate"),
 )
 KILLED = (*FAULTS[:4], *(fault for fault in FAULTS if fault.kind in ("delay", "congestion", "tcp_reset", "clock_skew")))
 DIES = """
