@@ -36,10 +36,11 @@ def connect(app: App, options: str = _PATIENCE) -> psycopg.Connection[Any]:
     )
 
 
-def ask(app: App, question: str, *values: object) -> list[tuple[Any, ...]]:
+def ask(app: App, question: str, *values: object, rows: bool = True) -> list[tuple[Any, ...]]:
     """The rows that answer a question; ``FaultError`` when the database does not answer it."""
     with _refusals(app, question), connect(app, options=f"{_PATIENCE} {_UNSEEN}") as session:
-        return session.execute(sql.SQL(question), values or None).fetchall()
+        answer = session.execute(sql.SQL(question), values or None)
+        return answer.fetchall() if rows else []
 
 
 def carry_out(app: App, statement: str) -> None:
@@ -55,6 +56,11 @@ def commit_seconds(app: App) -> float:
         began = time.monotonic()
         session.execute(sql.SQL(statement))
         return time.monotonic() - began
+
+
+def take_space(app: App) -> None:
+    """Have the database write to its disk what the session's end takes away again; ``FaultError`` when it cannot."""
+    ask(app, "CREATE TEMPORARY TABLE scratch AS SELECT generate_series(1, 5000) AS number", rows=False)
 
 
 def hold(app: App, statement: str, wanted: Callable[[], bool]) -> None:

@@ -135,6 +135,9 @@ class Engine(Protocol):
     def in_network(self, service: str, *command: str) -> str:
         """Run one of the host's commands in the container's network namespace and give its output; ``FaultError``."""
 
+    def volume(self, service: str, path: str) -> Path:
+        """The folder of this machine that is mounted at a path inside the container; ``FaultError`` when none is."""
+
     def disk(self, service: str, path: str) -> str:
         """The disk on which a path inside the container lies, as the kernel numbers it (``8:0``); ``FaultError``."""
 
@@ -309,6 +312,13 @@ class DockerEngine:
     def in_network(self, service: str, *command: str) -> str:
         """By `nsenter`: nothing is started inside the container."""
         return _said(["nsenter", "--target", str(self.pid(service)), "--net", *command], f"`{' '.join(command)}` at {service}")
+
+    def volume(self, service: str, path: str) -> Path:
+        """As `docker inspect` shows it."""
+        for mount in self._container(service).attrs["Mounts"]:
+            if mount["Destination"] == path:
+                return Path(mount["Source"])
+        raise FaultError(f"nothing is mounted at {path} of {service}")
 
     def disk(self, service: str, path: str) -> str:
         """The whole disk where it is one of its partitions: the kernel throttles no less."""

@@ -26,15 +26,19 @@ def greeting(app: App, place: str) -> tuple[int, bytes]:
 
 def answers(app: App, place: str, engine: Engine, seconds: float) -> float | None:
     """Seconds until ``place`` answered its first byte; None when it did not within ``seconds``."""
-    port, words = greeting(app, place)
     started = time.monotonic()
     try:
-        with socket.create_connection((engine.address(place), port), timeout=seconds) as connection:
-            connection.settimeout(seconds)
-            connection.sendall(words)
-            return time.monotonic() - started if connection.recv(1) else None
+        return time.monotonic() - started if reply(app, place, engine, greeting(app, place)[1], seconds) else None
     except OSError:
         return None
+
+
+def reply(app: App, place: str, engine: Engine, words: bytes, seconds: float) -> bytes:
+    """The first bytes with which ``place`` answers some words; none when it closes the connection. Raises ``OSError``."""
+    with socket.create_connection((engine.address(place), greeting(app, place)[0]), timeout=seconds) as connection:
+        connection.settimeout(seconds)
+        connection.sendall(words)
+        return connection.recv(200)
 
 
 def requests_served(app: App, service: str, engine: Engine, status: str = "") -> float:

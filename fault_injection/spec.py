@@ -29,7 +29,8 @@ class Fault:
 class Step:
     """One act on one container, as data, so that it can be written to the journal before it is done.
 
-    ``container`` is the id that the container had then: a step on a container that was since replaced is moot.
+    ``container`` is the id that the container had then: a step on a container that was since replaced is moot. It is empty
+    for a step that is about the service, whichever container it has: its settings, or the data that it keeps.
     """
 
     action: str

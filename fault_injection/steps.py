@@ -9,8 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
-from fault_injection import database
+from fault_injection import database, small_disk
 from fault_injection.apps import App
 from fault_injection.background import wait_until_gone
 from fault_injection.engine import Bounds, CpuLimit, Engine, StoredFile
@@ -87,7 +88,7 @@ def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: st
         except StackError as error:
             raise FaultError(str(error)) from error
         return
-    if engine.container_id(step.service) != step.container:
+    if step.container and engine.container_id(step.service) != step.container:
         raise FaultError(f"the container of {step.service} was replaced meanwhile; try again")
     if step.action == "start_background":
         _start_background(step, app, journal, fault_id)
@@ -97,7 +98,7 @@ def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: st
 
 def revert(step: Step, app: App, engine: Engine, journal: Journal, fault_id: str) -> str:
     """Do one undoing step; the reason why it was moot, or an empty text."""
-    if step.action in ("stop_background", "configure", "sql"):
+    if step.action == "stop_background" or not step.container:
         perform(step, app, engine, journal, fault_id)
         return ""
     try:
@@ -124,6 +125,9 @@ def _action(step: Step) -> Callable[[Step, Engine], None]:
         "limit_files": lambda s, e: e.set_file_limit(s.service, int(s.argument("soft"))),
         "in_network": _in_network,
         "write_cgroup": _write_cgroup,
+        "carry_over_disk": lambda s, _: small_disk.carry_over(Path(str(s.argument("volume")))),
+        "fill_disk": lambda s, _: small_disk.fill(Path(str(s.argument("volume")))),
+        "carry_back_disk": lambda s, _: small_disk.carry_back(Path(str(s.argument("volume")))),
         "write_memory": _write_memory,
     }
     if step.action not in actions:

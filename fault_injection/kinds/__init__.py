@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fault_injection.apps import App
-from fault_injection.kinds import clock, code, component, configuration, control, database, load, network, resource
+from fault_injection.kinds import clock, code, component, configuration, control, database, disk, load, network, resource
 from fault_injection.spec import Fault, FaultKind
 from revelio.errors import FaultError
 
 ALL: tuple[FaultKind, ...] = (
     *resource.KINDS,
+    *disk.KINDS,
     *component.KINDS,
     *configuration.KINDS,
     *code.KINDS,

@@ -1,0 +1,122 @@
+"""Faults of disks: one is full, or takes its time."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+from fault_injection import database
+from fault_injection.apps import App
+from fault_injection.disk import slow_writes
+from fault_injection.engine import Engine
+from fault_injection.reach import answers, reply
+from fault_injection.small_disk import is_full
+from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
+from revelio.errors import FaultError
+
+FOLDERS = {"postgres": "/var/lib/postgresql/data", "redis": "/data"}
+"""Where a store keeps its data in its container."""
+LOOKS, EVERY_S = 10, 0.2
+
+
+class DiskSlow(FaultKind):
+    """A store's disk takes few writes a second."""
+
+    name = "disk_slow"
+    category = "resource"
+    explanation = "The store's disk takes only a few writes a second, and whoever asks the store waits until it has written."
+    strengths: ClassVar = {"hard": {"writes": 4, "least_s": 0.15}, "moderate": {"writes": 10, "least_s": 0.05}}
+    settle_s = 16.0
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """The stores that write to disk before they answer, but for the database, whose slow disk is a kind of its own."""
+        return tuple(store for store in app.stores if store != "postgres")
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """A limit on its control group's writes to that disk."""
+        _running(fault, engine)
+        writes = int(self.strengths[fault.strength]["writes"])
+        do, undo = slow_writes(engine, fault.place, FOLDERS[fault.place], writes)
+        return Change(do=(do,), undo=(undo,), parameters=(("writes_per_second", writes),))
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """The longest wait for an answer in two seconds."""
+        longest = _longest(app, fault, engine)
+        return Effect(
+            longest >= float(self.strengths[fault.strength]["least_s"]), f"{fault.place} took up to {longest:.2f} s to answer"
+        )
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """It answers at once."""
+        longest = _longest(app, fault, engine)
+        return Effect(longest < 0.15, f"{fault.place} took up to {longest:.2f} s to answer")
+
+
+class DiskFull(FaultKind):
+    """A store's disk is full."""
+
+    name = "disk_full"
+    category = "resource"
+    explanation = "The disk with the store's data is full: somebody left a large file there, and the store cannot write any more."
+    strengths: ClassVar = {"whole": {}}
+    settle_s = 30.0
+    counts_once_settled = True
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every store."""
+        return app.stores
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """Stop it, give it a small disk, fill that, start it; then the way back."""
+        _running(fault, engine)
+        volume = ("volume", str(engine.volume(fault.place, FOLDERS[fault.place])))
+
+        def step(action: str) -> Step:
+            return Step(action, fault.place, "", (volume,) if action.endswith("_disk") else ())
+
+        return Change(
+            do=(step("stop"), step("carry_over_disk"), step("fill_disk"), step("start")),
+            undo=(step("stop"), step("carry_back_disk"), step("start")),
+        )
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """There is no space, and the store says that it cannot write, or does not answer any more."""
+        full = is_full(engine.volume(fault.place, FOLDERS[fault.place]))
+        trouble = _trouble(app, fault, engine)
+        refused = bool(trouble) and "LOADING" not in trouble
+        return Effect(full and refused, f"{'no' if full else 'some'} space left at {fault.place}; {trouble or 'it writes'}")
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """It writes again."""
+        trouble = _trouble(app, fault, engine)
+        return Effect(not trouble, trouble or "it writes")
+
+
+def _trouble(app: App, fault: Fault, engine: Engine) -> str:
+    """Why the store does not write; empty when it does."""
+    try:
+        if fault.place == "postgres":
+            database.take_space(app)
+            return ""
+        said = reply(app, fault.place, engine, b"SET note 1 EX 1\r\n", seconds=1.0).strip()
+    except (FaultError, OSError) as error:
+        return str(error) or type(error).__name__
+    return "" if said == b"+OK" else f"it said {said.decode(errors='replace')!r} to a write"
+
+
+def _longest(app: App, fault: Fault, engine: Engine) -> float:
+    longest = 0.0
+    for _ in range(LOOKS):
+        waited = answers(app, fault.place, engine, seconds=2.0)
+        longest = max(longest, 2.0 if waited is None else waited)
+        time.sleep(EVERY_S)
+    return longest
+
+
+def _running(fault: Fault, engine: Engine) -> None:
+    state = engine.state(fault.place)
+    if state != "running":
+        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+
+
+KINDS: tuple[FaultKind, ...] = (DiskSlow(), DiskFull())
