@@ -19,6 +19,7 @@ TOOLS = {
     "containers": "revelio.tools.containers:Containers",
     "postgres": "revelio.tools.postgres:Postgres",
     "redis": "revelio.tools.redis:Redis",
+    "tcpdump": "revelio.tools.tcpdump:Tcpdump",
 }
 """Implementation by tool name, as ``module:class``: a backend's client library is loaded only where the tool is used."""
 
