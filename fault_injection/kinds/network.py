@@ -17,8 +17,8 @@ from revelio.errors import FaultError
 
 LINK = "eth0"
 SAMPLE_S = 2.0
-_HOST = ("nsenter", "--net=/proc/1/ns/net")
-"""From wherever it is run, in the host's own network."""
+_HOST = ("sh", "-c", 'exec nsenter --net=/proc/$PPID/ns/net "$@"', "sh")
+"""Before a command: run it in the network of who asks for it, which is the host's, and not in the container's."""
 
 
 class OfLink(FaultKind):
@@ -84,6 +84,12 @@ class Delay(OfLink):
         least = 1.5 * float(self.strengths[fault.strength]["delay_s"])
         words = "no answer in 3.0 s" if waited is None else f"a request to it took {waited:.2f} s"
         return Effect(waited is not None and waited >= least, words)
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Nothing is left in the container's network, and a request to it does not wait."""
+        left = super().gone(app, fault, engine)
+        waits = self.measure(app, fault, engine)
+        return Effect(left.bites and not waits.bites, f"{left.figures}; {waits.figures}")
 
 
 class Loss(OfLink):

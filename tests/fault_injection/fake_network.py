@@ -31,8 +31,8 @@ class FakeNetwork(FakeEngine):
             if not self.netem:
                 raise FaultError("Specified qdisc kind is unknown")
             return ""
-        if command[:2] == ("nsenter", "--net=/proc/1/ns/net"):
-            service, command = "host", command[2:]
+        if command[0] == "sh":
+            service, command = "host", command[4:]
             self.kept.setdefault("host", [])
         for add, delete in (("-A", "-D"), ("add", "del")):
             if add in command:
