@@ -118,6 +118,9 @@ class FakeEngine:
     def cgroup_file(self, service: str, controller: str, name: str) -> Path:
         return self.cgroup / f"{service}.{controller}.{name}"
 
+    def volume(self, service: str, path: str) -> Path:
+        return self.cgroup / "volume"
+
     def disk(self, service: str, path: str) -> str:
         return "8:0"
 
