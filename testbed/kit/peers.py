@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import time
@@ -67,7 +68,8 @@ class Peer:
     async def _call(self, method: str, path: str, **options: Any) -> Any:
         began, status, kind = time.perf_counter(), "", ""
         try:
-            answer = await self._client.request(method, path, **options)
+            # Whoever gives up earlier leaves the call to its own time-out: cancelled ones stay in httpcore's pool for ever.
+            answer = await asyncio.shield(self._client.request(method, path, **options))
             status = str(answer.status_code)
         except httpx.PoolTimeout as error:
             kind = "pool"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 from typing import Any
 
 import pytest
@@ -192,8 +194,6 @@ def test_a_peer_that_fails_is_a_502_and_one_too_slow_a_504(httpserver: HTTPServe
     assert failed.value.status == 502
 
     def slow(_: object) -> Any:
-        import time
-
         from werkzeug import Response as Answer
 
         time.sleep(0.5)
@@ -218,6 +218,34 @@ def test_a_lost_connection_is_tried_once_more_for_reads_only() -> None:
         with pytest.raises(PeerError):
             asyncio.run(call)
     assert tries == ["GET", "GET", "POST"]
+
+
+def test_calls_that_were_given_up_leave_their_connections_to_others(httpserver: HTTPServer) -> None:
+    def slow(_: object) -> Any:
+        from werkzeug import Response as Answer
+
+        time.sleep(0.1)
+        return Answer("{}")
+
+    httpserver.expect_request("/slow").respond_with_handler(slow)
+    httpserver.expect_request("/page").respond_with_json({"fine": True})
+
+    async def impatient(other: Peer) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await other.get("/slow")
+
+    async def story() -> Any:
+        other = Peer("cart", httpserver.url_for(""), connections=2)
+        for _ in range(3):
+            await asyncio.gather(*(impatient(other) for _ in range(8)))
+        await asyncio.sleep(1.5)
+        try:
+            return await other.get("/page")
+        finally:
+            await other.close()
+
+    assert asyncio.run(story()) == {"fine": True}
 
 
 @pytest.mark.parametrize(("reason", "status", "asked"), [("timeout", 504, 4), ("no such cart", 404, 1)])
