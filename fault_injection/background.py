@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fault_injection import database
@@ -82,13 +82,15 @@ def _kill(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> 
 
 
 def _hog(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
-    use_up(DockerEngine(app.project).cgroup_file(service, "cpu", "cgroup.procs"), int(values["processes"]), wanted)
+    engine = DockerEngine(app.project)
+    groups = {engine.cgroup_file(service, controller, "cgroup.procs") for controller in ("cpu", "cpuacct")}
+    use_up(sorted(groups), int(values["processes"]), wanted)
 
 
-def use_up(group: Path, processes: int, wanted: Wanted) -> None:
-    """Calculate in so many processes of a control group (its ``cgroup.procs``) until not wanted."""
+def use_up(groups: Sequence[Path], processes: int, wanted: Wanted) -> None:
+    """Calculate in so many processes of some control groups (their ``cgroup.procs``) until not wanted."""
     context = multiprocessing.get_context("fork")
-    hogs = [context.Process(target=_calculate, args=(group, os.getpid()), daemon=True) for _ in range(processes)]
+    hogs = [context.Process(target=_calculate, args=(groups, os.getpid()), daemon=True) for _ in range(processes)]
     try:
         for hog in hogs:
             hog.start()
@@ -100,8 +102,9 @@ def use_up(group: Path, processes: int, wanted: Wanted) -> None:
             hog.join()
 
 
-def _calculate(group: Path, parent: int) -> None:
-    group.write_text(str(os.getpid()))
+def _calculate(groups: Sequence[Path], parent: int) -> None:
+    for group in groups:
+        group.write_text(str(os.getpid()))
     while os.getppid() == parent:
         for _ in range(100_000):
             pass

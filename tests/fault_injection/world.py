@@ -34,6 +34,7 @@ class World(FakeNetwork):
         self.environments = {place: dict(self.original) for place in app.places}
         self.indexes = {name for names in INDEXES[app.name].values() for name in names}
         self.background: list[Step] = []
+        self.small_disks: dict[str, bool] = {}
 
     def read_file(self, service: str, path: str) -> StoredFile:
         if (service, path) not in self.files:
@@ -45,6 +46,24 @@ class World(FakeNetwork):
 
     def disk(self, service: str, path: str) -> str:
         return "8:0"
+
+    def volume(self, service: str, path: str) -> Path:
+        return Path("/volumes") / service
+
+    def carry_over(self, volume: Path) -> None:
+        """In place of a small disk, which is not full yet."""
+        self.small_disks[volume.name] = False
+        self._act(f"carry over {volume.name}")
+
+    def fill(self, volume: Path) -> None:
+        """In place of a large file."""
+        self.small_disks[volume.name] = True
+        self._act(f"fill {volume.name}")
+
+    def carry_back(self, volume: Path) -> None:
+        """In place of the way back."""
+        self.small_disks.pop(volume.name, None)
+        self._act(f"carry back {volume.name}")
 
     def reconfigure(self, project: Project, service: str, changed: dict[str, str]) -> None:
         """In place of Compose."""
@@ -90,4 +109,5 @@ class World(FakeNetwork):
             "indexes": sorted(self.indexes),
             "network": {service: list(kept) for service, kept in self.kept.items() if kept},
             "background": list(self.background),
+            "small disks": dict(self.small_disks),
         }
