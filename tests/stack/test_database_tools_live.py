@@ -221,9 +221,8 @@ def test_a_held_lock_shows_who_blocks_whom(postgres: Postgres, server: Shop) -> 
         assert any(dict(zip(locks.columns, r, strict=True))["blocks sessions"] == 1 for r in locks.rows)
         longest = proven(postgres, bound("postgres.longest", database="postgres"), since)
         assert {"orders", "cart"} <= {r[1] for r in longest.rows}
-        assert (
-            "lock" in proven(postgres, bound("postgres.sessions", service="cart", database="postgres"), since).rows[0][1].lower()
-        )
+        waits = proven(postgres, bound("postgres.sessions", service="cart", database="postgres"), since)
+        assert "Lock" in {row[1] for row in waits.rows}
         proven(postgres, bound("postgres.sessions", service="orders", database="postgres"), since)
         now = time.time()
         here = Scope("shop", Window(since, now), Window(since - CALM_S + 2.5, since))
@@ -235,10 +234,10 @@ def test_a_held_lock_shows_who_blocks_whom(postgres: Postgres, server: Shop) -> 
 
 def test_leaked_connections_show_with_the_application_that_holds_them(postgres: Postgres, server: Shop) -> None:
     since = calm(postgres)
-    told = server.connection("admin").execute(
+    asked = server.connection("admin").execute(
         "SELECT current_setting('max_connections')::int, count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
     )
-    most, now = told.fetchone() or (0, 0)
+    most, now = asked.fetchone() or (0, 0)
     leaked = [server.connection("cart") for _ in range(int(0.85 * most) - now)]
     try:
         time.sleep(4.0)
@@ -364,11 +363,11 @@ def test_settings_that_a_statement_changes_are_forgotten_with_it(server: Shop) -
 
 
 def test_time_rows_and_bytes_are_limited(server: Shop) -> None:
-    with closing(Database("postgres", server.observed, Limits(seconds=0.5, rows=50, bytes=200_000))) as database:
+    with closing(Database("postgres", server.observed, Limits(seconds=2.0, rows=50, bytes=200_000))) as database:
         began = time.monotonic()
-        with pytest.raises(SourceError, match=r"no answer within 0\.5 s"):
+        with pytest.raises(SourceError, match="no answer within 2 s"):
             database.ask(query_of("SELECT pg_sleep(20)", {}), {})
-        assert time.monotonic() - began < 1.5
+        assert time.monotonic() - began < 3.5
         many = database.ask(query_of("SELECT i FROM generate_series(1, 10000) AS i", {}), {})
         assert (len(many.rows), many.truncated) == (50, True)
         with pytest.raises(SourceError, match=r"more than 0\.2 MB"):
@@ -440,7 +439,7 @@ def test_clients_that_pile_up_show(redis_tool: Redis, cache: Any) -> None:
 def test_a_command_that_holds_everybody_up_shows_with_its_time_and_without_its_words(redis_tool: Redis, cache: Any) -> None:
     cache.execute_command("SLOWLOG", "RESET")
     since = calm(redis_tool)
-    busy = "local n = 0; for i = 1, 60000000 do n = n + i end; return n"
+    busy = "local began = os.clock(); while os.clock() - began < 0.5 do end"
     for _ in range(3):
         cache.eval(busy, 1, "session:S3cret1")
     time.sleep(2.0)
