@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import httpx
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
@@ -43,6 +45,7 @@ PROCESS_SECONDS = Histogram(
     ("queue", "outcome"),
     buckets=BUCKETS,
 )
+TIME = Gauge("node_time_seconds", "What time it is here, in Unix seconds")
 BUILD = Gauge("app_build_info", "The deployed version", ("version",))
 
 
@@ -56,6 +59,7 @@ def start_telemetry(settings: Settings) -> TracerProvider:
     HTTPXClientInstrumentor().instrument(async_request_hook=_name_peer)
     AsyncPGInstrumentor().instrument()  # type: ignore[no-untyped-call]
     RedisInstrumentor().instrument()
+    TIME.set_function(time.time)
     BUILD.labels(settings.version).set(1)
     return provider
 

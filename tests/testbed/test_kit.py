@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from werkzeug import Response as Answer
 
 from kit.bodies import number, optional_word, word
 from kit.limits import RateLimit
@@ -203,6 +204,29 @@ def test_a_peer_that_fails_is_a_502_and_one_too_slow_a_504(httpserver: HTTPServe
     with pytest.raises(PeerError) as late:
         called(httpserver, CART_TIMEOUT_SECONDS="0.1", PEER_TIMEOUT_SECONDS="9")
     assert late.value.status == 504
+
+
+def test_calls_that_nobody_waits_for_any_more_give_their_connections_back(httpserver: HTTPServer) -> None:
+    def slow(_: object) -> Answer:
+        time.sleep(0.3)
+        return Answer("{}")
+
+    httpserver.expect_request("/slow").respond_with_handler(slow)
+    httpserver.expect_request("/page").respond_with_json({"lines": []})
+
+    async def call() -> Any:
+        other = peer(settings(CART_URL=httpserver.url_for(""), PEER_CONNECTIONS="2"), "cart")
+        for _ in range(6):
+            waiting = asyncio.gather(*(other.get("/slow") for _ in range(4)))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(waiting, 0.05)
+        await asyncio.sleep(2.5)
+        try:
+            return await other.get("/page")
+        finally:
+            await other.close()
+
+    assert asyncio.run(call()) == {"lines": []}
 
 
 def test_a_lost_connection_is_tried_once_more_for_reads_only() -> None:
