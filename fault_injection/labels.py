@@ -15,11 +15,13 @@ from revelio.types import Query
 
 LABELS = Path(__file__).with_name("labels.yaml")
 ROLES = ("place", "callers", "callees", "caller", "callee", "place operations", "caller operations")
+CALLERS_OF = "callers of "
+"""Begins a role that somebody else's callers play: the fault's place is not always somebody who is called."""
 Grade = Literal[1, 2, 3]
 
 
 class Accepted(BaseModel):
-    """One accepted template. ``blanks`` gives each blank a role with regard to the place, or ``=value``."""
+    """One accepted template. ``blanks`` gives each blank a role with regard to the place, ``callers of NAME`` or ``=value``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     template: str
@@ -52,7 +54,7 @@ def load_labels(path: Path = LABELS) -> dict[str, tuple[Accepted, ...]]:
     for kind, entries in parsed.root.items():
         for entry in entries:
             for blank, role in entry.blanks.items():
-                if role not in ROLES and not role.startswith("="):
+                if role not in ROLES and not role.startswith(("=", CALLERS_OF)):
                     raise InvalidInputError(f"{path}: {kind}.{entry.template}: {blank}: {role!r} is none of {', '.join(ROLES)}")
     return {kind: tuple(entries) for kind, entries in parsed.root.items()}
 
@@ -86,4 +88,4 @@ def _plays(role: str, value: str, place: str, calls: frozenset[Call]) -> bool:
         "callee": callee != "" and value == callee,
         "place operations": ": " in value and owner == place,
         "caller operations": ": " in value and (Call(owner, place) in calls or (callee != "" and owner == caller)),
-    }.get(role, value == role.removeprefix("="))
+    }.get(role, Call(value, role.removeprefix(CALLERS_OF)) in calls or value == role.removeprefix("="))

@@ -58,6 +58,11 @@ def test_the_best_grade_wins_where_two_entries_accept_a_query() -> None:
     assert accepted_queries(entries, "cart", CANDIDATES, CALLS) == {CANDIDATES[0]: 3, CANDIDATES[1]: 1}
 
 
+def test_the_callers_of_somebody_else_than_the_place_can_be_named() -> None:
+    entry = Accepted(template="log_errors", grade=1, blanks={"service": "callers of redis"})
+    assert accepted_queries([entry], "carts_table", CANDIDATES, CALLS) == {CANDIDATES[0]: 1}
+
+
 def test_a_literal_value_and_a_list_of_places_narrow_an_entry() -> None:
     literal = Accepted(template="log_errors", grade=2, blanks={"service": "=gateway"})
     assert accepted_queries([literal], "cart", CANDIDATES, CALLS) == {CANDIDATES[1]: 2}
