@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import resource
 import subprocess
 import tarfile
@@ -119,6 +120,9 @@ class Engine(Protocol):
 
     def processes(self, service: str) -> int:
         """Processes and threads that it has."""
+
+    def refused_processes(self, service: str) -> int:
+        """How often it was refused another process or thread since it was started."""
 
     def open_files(self, service: str) -> int:
         """Files and connections that its first process has open."""
@@ -290,6 +294,11 @@ class DockerEngine:
     def processes(self, service: str) -> int:
         """One reading of the stats API."""
         return int(self._client.api.stats(self.container_id(service), stream=False, one_shot=True)["pids_stats"]["current"])
+
+    def refused_processes(self, service: str) -> int:
+        """As its control group counts them."""
+        found = re.search(r"^max (\d+)$", self.cgroup_file(service, "pids", "pids.events").read_text(), re.MULTILINE)
+        return int(found[1]) if found else 0
 
     def open_files(self, service: str) -> int:
         """Counted by the kernel's table."""

@@ -15,6 +15,10 @@ from revelio.errors import FaultError
 PERIOD_US = 100_000
 LEAST_BYTES = 8 * 2**20
 """The engine takes no limit below six."""
+LEAST_FILES = 12
+"""An interpreter cannot start with fewer."""
+LEAST_PROCESSES = 9
+"""The engine cannot start a container with fewer."""
 SAMPLE_S = 2.0
 
 
@@ -135,29 +139,34 @@ class FdExhaustion(FaultKind):
 
     name = "fd_exhaustion"
     category = "resource"
-    explanation = "The process may open hardly more files and connections than it has open: further ones fail."
-    strengths: ClassVar = {"hard": {"spare": 0}, "moderate": {"spare": 3}}
+    explanation = "The process may open fewer files and connections than it needs: further ones fail."
+    strengths: ClassVar = {"hard": {"share_of_use": 0.55}, "moderate": {"share_of_use": 0.75}}
+    settle_s = 25.0
 
     def places(self, app: App) -> tuple[str, ...]:
-        """Every container of the application."""
-        return app.places
+        """Every service; a store's processes belong to another user, whose limits not everybody may change."""
+        return app.services
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """Lower the soft limit of the running process."""
+        """Start it anew, since connections that it has stay, and bound it before it has connected."""
         _running(fault, engine)
-        limits = engine.file_limit(fault.place)
-        wanted = engine.open_files(fault.place) + int(self.strengths[fault.strength]["spare"])
+        before, used = engine.file_limit(fault.place), engine.open_files(fault.place)
+        wanted = max(LEAST_FILES, int(used * float(self.strengths[fault.strength]["share_of_use"])))
         container = engine.container_id(fault.place)
 
-        def step(soft: int) -> Step:
+        def limit(soft: int) -> Step:
             return Step("limit_files", fault.place, container, (("soft", soft),))
 
-        return Change(do=(step(wanted),), undo=(step(limits),), parameters=(("limit", wanted), ("limit_before", limits)))
+        return Change(
+            do=(Step("restart", fault.place, container), limit(wanted)),
+            undo=(Step("start", fault.place, container), limit(before)),
+            parameters=(("limit", wanted), ("used_before", used)),
+        )
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """As many files are open as may be."""
         limit, used = engine.file_limit(fault.place), engine.open_files(fault.place)
-        return Effect(used >= limit - int(self.strengths[fault.strength]["spare"]), f"{used} files open of {limit} allowed")
+        return Effect(used >= limit - 1, f"{used} files open of {limit} allowed")
 
 
 class PidLimit(FaultKind):
@@ -165,26 +174,30 @@ class PidLimit(FaultKind):
 
     name = "pid_limit"
     category = "resource"
-    explanation = "The container may have no more processes and threads than it has: what needs another one fails."
-    strengths: ClassVar = {"hard": {"spare": 0}, "moderate": {"spare": 1}}
-    settle_s = 12.0
+    explanation = "The container may have fewer processes and threads than it needs: what needs another one fails."
+    strengths: ClassVar = {"hard": {"share_of_use": 0.6}, "moderate": {"share_of_use": 0.75}}
+    settle_s = 25.0
 
     def places(self, app: App) -> tuple[str, ...]:
-        """The database, which makes a process for each connection, and the services that look others up in threads."""
-        return (*app.callers, *(s for s in app.stores if s == "postgres"))
+        """The database, which makes a process for each connection, and the services, which look names up in threads."""
+        return (*app.services, *(s for s in app.stores if s == "postgres"))
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """Bound it at what it has now."""
+        """Bound it below what it has, and start it anew, since what runs already stays."""
         _running(fault, engine)
-        before = engine.bounds(fault.place)
-        now = engine.processes(fault.place)
-        step = bounds_step(engine, fault.place, replace(before, processes=now + int(self.strengths[fault.strength]["spare"])))
-        return Change(do=(step,), undo=(bounds_step(engine, fault.place, before),), parameters=(("limit", now),))
+        before, used = engine.bounds(fault.place), engine.processes(fault.place)
+        limit = max(LEAST_PROCESSES, int(used * float(self.strengths[fault.strength]["share_of_use"])))
+        restart = Step("restart", fault.place, engine.container_id(fault.place))
+        return Change(
+            do=(bounds_step(engine, fault.place, replace(before, processes=limit)), restart),
+            undo=(bounds_step(engine, fault.place, before), restart),
+            parameters=(("limit", limit), ("used_before", used)),
+        )
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """It has as many as it may have."""
-        limit, now = engine.bounds(fault.place).processes, engine.processes(fault.place)
-        return Effect(limit > 0 and now >= limit, f"{now} processes and threads of {limit} allowed")
+        """It was refused another process or thread."""
+        limit, refused = engine.bounds(fault.place).processes, engine.refused_processes(fault.place)
+        return Effect(limit > 0 and refused > 0, f"{limit} processes and threads allowed, {refused} times refused one more")
 
 
 def _running(fault: Fault, engine: Engine) -> None:

@@ -130,6 +130,9 @@ class FakeEngine:
     def processes(self, service: str) -> int:
         return 7
 
+    def refused_processes(self, service: str) -> int:
+        return 3 if self.bounded[service].processes else 0
+
     def open_files(self, service: str) -> int:
         return 40
 
