@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -23,7 +23,7 @@ class Capture(Protocol):
     def version(self, deadline: float) -> str:
         """tshark's; ``SourceError`` when nothing could be read."""
 
-    def output(self, start: float, end: float, options: Sequence[str], deadline: float) -> Iterator[bytes]:
+    def output(self, start: float, end: float, options: Sequence[str], deadline: float) -> Generator[bytes, None, None]:
         """What tshark says of that time, in pieces as they come.
 
         Raises ``LateError`` after the deadline (of ``time.monotonic``), ``SourceError`` when it cannot be read. Whatever was

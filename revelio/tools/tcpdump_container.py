@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import io
 import json
 import socket
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
+from typing import Any, cast
 from urllib.parse import quote
 
 from revelio.errors import SourceError
@@ -40,7 +42,7 @@ class ContainerCapture:
         words = b"".join(self._run(["tshark", "--version"], deadline)).decode(errors="replace").splitlines()
         return words[0].split(" (Git")[0][:80] if words else "tshark of unknown version"
 
-    def output(self, start: float, end: float, options: Sequence[str], deadline: float) -> Iterator[bytes]:
+    def output(self, start: float, end: float, options: Sequence[str], deadline: float) -> Generator[bytes, None, None]:
         """Its standard output in pieces."""
         return self._run([READER, f"{start:.3f}", f"{end:.3f}", *options], deadline)
 
@@ -48,7 +50,7 @@ class ContainerCapture:
         """By ``docker exec``."""
         return shell(["docker", "exec", self._container, READER, f"{start:.3f}", f"{end:.3f}", *options])
 
-    def _run(self, command: Sequence[str], deadline: float) -> Iterator[bytes]:
+    def _run(self, command: Sequence[str], deadline: float) -> Generator[bytes, None, None]:
         # Nobody could end a command in there from here, so its own end is part of it.
         seconds = max(0.1, deadline - time.monotonic())
         bounded = ["timeout", "-k", "1", f"{seconds:.1f}", *command]
@@ -65,13 +67,15 @@ class ContainerCapture:
         if code not in (0, None):
             raise SourceError(self.source, failure(bytes(said), f"{command[0]} in {self.place} ended with code {code}"))
 
-    def _attached(self, identity: str, said: bytearray, deadline: float) -> Iterator[bytes]:
-        with _Exchange(self, deadline) as exchange:
+    def _attached(self, identity: str, said: bytearray, deadline: float) -> Generator[bytes, None, None]:
+        with contextlib.ExitStack() as ending:
+            exchange = _Exchange(self, deadline)
+            ending.callback(exchange.end)
             response = exchange.ask("POST", f"/exec/{identity}/start", {"Detach": False, "Tty": False})
             if response.status != http.client.OK:
-                raise self._refused(response.status, exchange.read(response))
+                raise self._refused(response.status, exchange.piece(response))
             stream, left, rest = 0, 0, b""
-            while piece := exchange.read(response):
+            while piece := exchange.piece(response):
                 rest += piece
                 while rest:
                     if not left:
@@ -89,10 +93,12 @@ class ContainerCapture:
                         said += taken[: max(0, _SAID - len(said))]
 
     def _asked(self, method: str, path: str, body: object, deadline: float) -> dict[str, Any]:
-        with _Exchange(self, deadline) as exchange:
+        with contextlib.ExitStack() as ending:
+            exchange = _Exchange(self, deadline)
+            ending.callback(exchange.end)
             response = exchange.ask(method, path, body)
             text = b""
-            while len(text) < 100_000 and (piece := exchange.read(response)):
+            while len(text) < 100_000 and (piece := exchange.piece(response)):
                 text += piece
         if response.status not in (http.client.OK, http.client.CREATED):
             raise self._refused(response.status, text)
@@ -137,48 +143,73 @@ class ContainerCapture:
         )
 
 
-class _Exchange:
-    """One request to the engine; no step of it waits longer than until the deadline."""
+class _Exchange(io.RawIOBase):
+    """One request to the engine; no step of it, down to a single byte, waits longer than until the deadline."""
 
     def __init__(self, capture: ContainerCapture, deadline: float) -> None:
+        """Connects to nothing yet."""
         self._capture = capture
         self._deadline = deadline
-        self._http = http.client.HTTPConnection("localhost")
         self._socket: socket.socket | None = None
 
-    def __enter__(self) -> _Exchange:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._http.close()
-        if self._socket is not None:
-            self._socket.close()
-
     def ask(self, method: str, path: str, body: object) -> http.client.HTTPResponse:
+        """The answer's head; what follows is to be read by ``piece``."""
+        connection = http.client.HTTPConnection("localhost")
         try:
-            self._socket = self._http.sock = self._capture.connect(self._left())
-            self._socket.settimeout(self._left())
-            self._http.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
-            return self._http.getresponse()
+            self._socket = self._capture.connect(self._left())
+            connection.sock = cast(socket.socket, self)
+            connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
+            return connection.getresponse()
         except TimeoutError as error:
             raise LateError from error
-        except (OSError, http.client.HTTPException, UnicodeError) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._capture.unreachable(error) from error
 
-    def read(self, response: http.client.HTTPResponse) -> bytes:
+    def piece(self, response: http.client.HTTPResponse) -> bytes:
+        """What has come of the body since; nothing at its end."""
         try:
-            if self._socket is not None:
-                self._socket.settimeout(self._left())
             return response.read1(_PIECE)
         except TimeoutError as error:
             raise LateError from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._capture.unreachable(error) from error
 
+    # What http.client wants of a socket.
+
+    def sendall(self, data: bytes) -> None:
+        """Send a part of the request."""
+        self._now().sendall(data)
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """To read the answer from."""
+        return io.BufferedReader(self)
+
+    def close(self) -> None:
+        """Nothing: http.client closes its connection as soon as it has seen the answer's head."""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As the operating system gives it."""
+        return self._now().recv_into(buffer)
+
+    def end(self) -> None:
+        """Close the connection."""
+        if self._socket is not None:
+            self._socket.close()
+
+    def _now(self) -> socket.socket:
+        if self._socket is None:
+            raise OSError("there is no connection")
+        self._socket.settimeout(self._left())
+        return self._socket
+
     def _left(self) -> float:
         left = self._deadline - time.monotonic()
         if left <= 0:
-            raise LateError
+            raise TimeoutError
         return left
 
 

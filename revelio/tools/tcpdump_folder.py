@@ -8,9 +8,8 @@ import selectors
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from revelio.errors import SourceError
@@ -45,7 +44,7 @@ class FolderCapture:
         words = b"".join(self._run([["tshark", "--version"]], deadline)).decode(errors="replace").splitlines()
         return words[0].split(" (Git")[0][:80] if words else "tshark of unknown version"
 
-    def output(self, start: float, end: float, options: Sequence[str], deadline: float) -> Iterator[bytes]:
+    def output(self, start: float, end: float, options: Sequence[str], deadline: float) -> Generator[bytes, None, None]:
         """tshark's standard output in pieces."""
         files = [str(file) for file in self._files(start)]
         if not files:
@@ -76,26 +75,27 @@ class FolderCapture:
         used = [path for at, path in sorted(found) if at >= start]
         return used[-MAX_FILES:]
 
-    def _run(self, pipeline: Sequence[list[str]], deadline: float) -> Iterator[bytes]:
+    def _run(self, pipeline: Sequence[list[str]], deadline: float) -> Generator[bytes, None, None]:
         missing = [words[0] for words in pipeline if shutil.which(words[0]) is None]
         if missing:
             raise SourceError(
                 self.source, f"{missing[0]} is not installed here; install tshark, for example `apt-get install tshark`"
             )
-        with tempfile.TemporaryFile() as said, contextlib.ExitStack() as running:
+        with contextlib.ExitStack() as running:
+            said = _Said()
+            running.callback(said.close)
             last = None
             for words in pipeline:
-                before, last = last, self._start(words, last, said.fileno())
+                before, last = last, self._start(words, last, said.writing)
                 running.callback(_end, last)
                 if before is not None and before.stdout is not None:
                     before.stdout.close()  # it is the next program's now: that one's end has to end this one too
             if last is None or last.stdout is None:
                 return
-            yield from _read(last.stdout.fileno(), deadline)
+            yield from _read(last.stdout.fileno(), said, deadline)
             code = _ended(last, deadline)
             if code:
-                said.seek(0)
-                raise SourceError(self.source, failure(said.read(_SAID), f"{pipeline[-1][0]} ended with code {code}"))
+                raise SourceError(self.source, failure(said.read(), f"{pipeline[-1][0]} ended with code {code}"))
 
     def _start(self, words: list[str], before: subprocess.Popen[bytes] | None, said: int) -> subprocess.Popen[bytes]:
         try:
@@ -115,17 +115,48 @@ def _is_capture(entry: os.DirEntry[str]) -> bool:
     return entry.is_file() and any(end in entry.name for end in _ENDINGS)
 
 
-def _read(pipe: int, deadline: float) -> Iterator[bytes]:
+class _Said:
+    """What the programs write to their standard error: its beginning is kept, and however much follows stops nobody."""
+
+    def __init__(self) -> None:
+        self.reading, self.writing = os.pipe()
+        os.set_blocking(self.reading, False)
+        self._kept = b""
+
+    def read(self) -> bytes:
+        """All that was kept, after another look."""
+        with contextlib.suppress(BlockingIOError):
+            while len(self._kept) < _SAID and (piece := os.read(self.reading, _PIECE)):
+                self._kept += piece
+        return self._kept[:_SAID]
+
+    def drop(self) -> None:
+        """Make room for more."""
+        with contextlib.suppress(BlockingIOError):
+            piece = os.read(self.reading, _PIECE)
+            self._kept = (self._kept + piece)[:_SAID]
+
+    def close(self) -> None:
+        os.close(self.reading)
+        os.close(self.writing)
+
+
+def _read(pipe: int, said: _Said, deadline: float) -> Generator[bytes, None, None]:
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
+        selector.register(said.reading, selectors.EVENT_READ)
         while True:
             left = deadline - time.monotonic()
-            if left <= 0 or not selector.select(left):
+            if left <= 0 or not (ready := selector.select(left)):
                 raise LateError
-            piece = os.read(pipe, _PIECE)
-            if not piece:
-                return
-            yield piece
+            came = {key.fd for key, _ in ready}
+            if said.reading in came:
+                said.drop()
+            if pipe in came:
+                piece = os.read(pipe, _PIECE)
+                if not piece:
+                    return
+                yield piece
 
 
 def _ended(process: subprocess.Popen[bytes], deadline: float) -> int:

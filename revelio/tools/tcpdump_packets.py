@@ -100,6 +100,7 @@ class Reader:
         self._scope = scope
         self._end = min(end, scope.window.end)
         self._width = min(BUCKET_S, max(scope.window.seconds / 2.0, 0.1))
+        self._last = math.ceil(scope.window.seconds / self._width) - 1
         self._flows: dict[Flow, dict[int, Tally]] = {}
         self._names: dict[tuple[str, str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
         self._streams: dict[str, _Conversation] = {}
@@ -116,6 +117,8 @@ class Reader:
             at, length = float(row[0]), int(row[6])
             if len(row) != len(FIELDS) or not math.isfinite(at):
                 raise FormError
+            if not self._scope.baseline.start <= at <= self._scope.window.end:
+                return
             if self._first is None:
                 self._first = at
             self.latest = max(self.latest, at)
@@ -159,7 +162,7 @@ class Reader:
     def number(self, at: float) -> int:
         """The bucket of a moment."""
         if at >= self._scope.window.start:
-            return int((at - self._scope.window.start) / self._width)
+            return min(int((at - self._scope.window.start) / self._width), self._last)
         return -1 - int(max(0.0, self._scope.baseline.end - at) / self._width)
 
     def _buckets(self, end: float) -> Iterator[Bucket]:
@@ -170,7 +173,7 @@ class Reader:
             span = Window(max(begin, baseline.end - (i + 1) * width), min(end, baseline.end - i * width))
             if span.seconds >= width / 2:
                 yield Bucket(-1 - i, span)
-        for i in range(math.ceil(window.seconds / width)):
+        for i in range(self._last + 1):
             span = Window(max(begin, window.start + i * width), min(end, window.start + (i + 1) * width))
             if span.seconds >= width / 2:
                 yield Bucket(i, span)
