@@ -89,7 +89,7 @@ async def _look(address: str, page: str) -> bool:
         async with asyncio.timeout(PATIENCE_S):
             reader, writer = await asyncio.open_connection(host, port)
             writer.write(request.encode())
-            return (await reader.read()).startswith(b"HTTP/1.1 200")
+            return b" 200 " in (await reader.read()).partition(b"\r\n")[0]
     except (OSError, TimeoutError):
         await asyncio.sleep(0.1)
         return False

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
+from fault_injection.reach import answers
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind
 from fault_injection.steps import configure_step
 from revelio.errors import FaultError
@@ -19,7 +20,10 @@ class Misconfigured(FaultKind):
     """A setting of a service is changed, and the service rolled out with it."""
 
     category: ClassVar[Category] = "configuration"
-    settle_s = 20.0
+    settle_s = 30.0
+    counts_once_settled = True
+    starts: ClassVar[bool] = True
+    """Whether the service comes up with that setting."""
 
     @abstractmethod
     def settings(self, fault: Fault, environment: dict[str, str]) -> dict[str, str]:
@@ -38,18 +42,24 @@ class Misconfigured(FaultKind):
         )
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """The container that runs now was given the changed setting."""
+        """The container that runs now was given the changed setting, and has come up with it, or cannot."""
         environment = engine.environment(fault.place)
         wanted = self.settings(fault, environment)
         given = {name: environment.get(name, "") for name in wanted}
         figures = ", ".join(f"{name}={value}" for name, value in given.items())
-        return Effect(given == wanted, f"{fault.place} runs with {figures}")
+        if given != wanted:
+            return Effect(False, f"{fault.place} still runs with {figures}")
+        restarts, state = engine.restarts(fault.place), engine.state(fault.place)
+        up = state == "running" and answers(app, fault.place, engine, seconds=1.0) is not None
+        words = f"{'answers' if up else 'does not answer'}, started again {restarts} times"
+        return Effect(up if self.starts else not up and restarts >= 1, f"{fault.place} runs with {figures}; it {words}")
 
 
 class WrongDbHost(Misconfigured):
     """The database's address names a host that is not there."""
 
     name = "wrong_db_host"
+    starts = False
     explanation = "The service's database address names a host that does not exist, so it cannot connect."
     strengths: ClassVar = {"whole": {}}
     HOSTS = ("postgres-old", "db-primary", "postgres.internal", "pg-01")
@@ -70,6 +80,7 @@ class WrongCredentials(Misconfigured):
     """The database refuses the service's password."""
 
     name = "wrong_credentials"
+    starts = False
     explanation = "The service's database password is not the database's, so every new connection is refused."
     strengths: ClassVar = {"whole": {}}
     PASSWORDS = ("changeme", "summer2024", "s3cret", "app")
@@ -133,11 +144,11 @@ class TimeoutTooShort(Knob):
 
 
 class PoolTooSmall(Knob):
-    """One database connection for everybody."""
+    """A database connection or two for everybody."""
 
     name = "pool_too_small"
-    explanation = "The service may open a single database connection, so its requests wait for each other."
-    strengths: ClassVar = {"one": {"value": 1}}
+    explanation = "The service may open hardly any database connections, so its requests wait for each other."
+    strengths: ClassVar = {"one": {"value": 1}, "two": {"value": 2}}
     variable = "DB_POOL_SIZE"
 
     def places(self, app: App) -> tuple[str, ...]:
