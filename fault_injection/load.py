@@ -67,7 +67,8 @@ async def _crowd(address: str, pages: Sequence[str], visitors: int, seconds: flo
         nonlocal seen
         turn = number
         while True:
-            seen += await _look(address, pages[turn % len(pages)])
+            found = await _look(address, pages[turn % len(pages)])
+            seen += found
             turn += 1
 
     tasks = [asyncio.create_task(visitor(number)) for number in range(visitors)]
