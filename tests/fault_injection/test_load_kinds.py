@@ -47,7 +47,7 @@ def test_a_page_for_a_day_is_asked_for_tomorrow() -> None:
     assert not any("{" in page for app_name in applications() for page in pages_of(app_name))
 
 
-def test_a_crowd_comes_at_once_looks_at_every_page_and_goes_when_it_is_not_wanted(httpserver: HTTPServer) -> None:
+def test_a_crowd_comes_at_once_looks_at_every_page_and_goes_when_it_is_not_wanted() -> None:
     seen: set[str] = set()
     together: list[int] = [0, 0]
     answered, lock = 0, threading.Lock()
@@ -65,9 +65,10 @@ def test_a_crowd_comes_at_once_looks_at_every_page_and_goes_when_it_is_not_wante
             answered += 1
         return Response("fine")
 
-    httpserver.expect_request("/").respond_with_handler(page)
-    httpserver.expect_request("/search").respond_with_handler(page)
-    made = crowd(httpserver.url_for("").rstrip("/"), ["/", "/search?q=wool"], 6, 60.0, lambda: answered < 30)
+    with HTTPServer(threaded=True) as server:
+        server.expect_request("/").respond_with_handler(page)
+        server.expect_request("/search").respond_with_handler(page)
+        made = crowd(server.url_for("").rstrip("/"), ["/", "/search?q=wool"], 6, 60.0, lambda: answered < 30)
     assert 12 <= made
     assert seen == {"/", "/search?q=wool"}
     assert 1 < together[1] <= 6
