@@ -84,7 +84,7 @@ def _filled(text: str, cell: str, visits: Sequence[Visit], opened_at: float, rng
         "seconds": str(max(2, round(seconds))),
         "status": str(status),
         "time": since.strftime("%H:%M"),
-        "item": rng.choice(_items(visits, feature) or _ITEMS[cell.split("/")[0]]),
+        "item": rng.choice(_items(visits, feature) or _ITEMS[cell.split("/", maxsplit=1)[0]]),
     }
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
