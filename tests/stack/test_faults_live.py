@@ -45,8 +45,39 @@ FAULTS = (
     Fault("lost_write", "cart", "always"),
     Fault("memory_leak", "search", "fast"),
     Fault("slow_consumer", "notifier", "moderate"),
+    Fault("cpu_hog", "products", "hard"),
+    Fault("memory_limit", "cart", "hard"),
+    Fault("fd_exhaustion", "orders", "hard"),
+    Fault("pid_limit", "postgres", "hard"),
+    Fault("disk_slow", "redis", "hard"),
+    Fault("disk_full", "redis", "whole"),
+    Fault("container_stop", "products", "whole"),
+    Fault("container_kill", "cart", "often"),
+    Fault("crash_loop", "payment", "whole"),
+    Fault("worker_stopped", "notifier", "whole"),
+    Fault("wrong_db_host", "users", "whole"),
+    Fault("wrong_upstream_port", "orders", "whole"),
+    Fault("rate_limit_too_low", "search", "moderate"),
+    # Tables, which bear the names of services.
+    Fault("lock_held", "orders", "everybody"),
+    Fault("dropped_index", "products", "all"),
+    Fault("connection_leak", "orders", "fast"),
+    Fault("slow_disk_on_db", "postgres", "hard"),
+    Fault("traffic_flood", "search", "moderate"),
+    Fault("retry_storm", "gateway", "hard"),
 )
-KILLED = (*FAULTS[:4], *(fault for fault in FAULTS if fault.kind in ("delay", "congestion", "tcp_reset", "clock_skew")))
+KILLED_TOO = (
+    "delay",
+    "congestion",
+    "tcp_reset",
+    "clock_skew",
+    "disk_full",
+    "lock_held",
+    "dropped_index",
+    "traffic_flood",
+    "retry_storm",
+)
+KILLED = (*FAULTS[:4], *(fault for fault in FAULTS if fault.kind in KILLED_TOO))
 DIES = """
 import sys, time
 from pathlib import Path
