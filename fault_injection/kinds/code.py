@@ -148,7 +148,7 @@ class NPlusOne(BadVersion):
 
     name = "n_plus_one"
     explanation = "A new version of the service was rolled out, which asks for each row by itself and not for all at once."
-    strengths: ClassVar = {"all": {"statements": 20.0, "calls": 6.0}, "most": {"statements": 20.0, "calls": 6.0}}
+    strengths: ClassVar = {"all": {"statements": 20.0, "calls": 1.5}, "most": {"statements": 20.0, "calls": 1.5}}
 
     def shows(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Statements or calls for each request."""

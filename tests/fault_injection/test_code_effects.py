@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,8 +17,9 @@ from fault_injection.apps import App, app_named
 from fault_injection.deploy import VERSION
 from fault_injection.engine import CpuUsage, StoredFile
 from fault_injection.kinds import code_effects, kind_named
-from fault_injection.kinds.code_effects import goes_wrong, grows, queue_grows, running_version, takes_cpu
+from fault_injection.kinds.code_effects import goes_wrong, grows, queue_grows, repeats_itself, running_version, takes_cpu
 from fault_injection.spec import Fault
+from revelio.errors import FaultError
 from tests.fault_injection.fake_engine import FakeEngine
 
 METRICS = """app_build_info{version="1.4.3"} 1.0
@@ -32,11 +35,16 @@ class Site:
     def __init__(self) -> None:
         self.page: tuple[int, object] = (200, {"products": [1]})
         self.metrics = METRICS
+        self.turns = itertools.count()
         site = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                status, text = (200, site.metrics) if self.path == "/metrics" else (site.page[0], json.dumps(site.page[1]))
+                status, text = (
+                    (200, site.each_time(next(site.turns)))
+                    if self.path == "/metrics"
+                    else (site.page[0], json.dumps(site.page[1]))
+                )
                 self.send_response(status)
                 self.end_headers()
                 self.wfile.write(text.encode())
@@ -45,6 +53,10 @@ class Site:
                 """Say nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+    def each_time(self, turn: int) -> str:
+        """The metrics page at its ``turn``-th look."""
+        return self.metrics
 
     def app(self) -> App:
         port = self.server.server_address[1]
@@ -123,6 +135,29 @@ def test_memory_must_grow_by_so_much(site: Site, engine: FakeEngine, monkeypatch
     effect = grows(site.app(), "products", engine, ("home",), 8 * 2**20)
     assert (effect.bites, effect.figures) == (True, "80 MiB in use, 95 MiB 0 s later")
     assert not grows(site.app(), "products", engine, ("home",), 8 * 2**20).bites
+
+
+def test_calls_are_counted_for_each_request_by_whom_they_go_to(
+    site: Site, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = iter([Counter({"1": 5}), Counter({"1": 65}), Counter({"1": 65}), Counter({"1": 66})])
+    monkeypatch.setattr(code_effects, "_asked", lambda app, engine: next(counted))
+    calls = 'http_client_request_duration_seconds_count{error_type="",http_response_status_code="200",server_address="cart"} '
+    monkeypatch.setattr(site, "each_time", lambda turn: f"{METRICS}{calls}{float(turn)}\n")
+    effect = repeats_itself(site.app(), "products", engine, ("home",), 20.0, 1.5)
+    assert (effect.bites, effect.figures) == (
+        True,
+        "one statement ran 60 times and one service was called 2 times for 1 requests",
+    )
+    assert repeats_itself(site.app(), "products", engine, ("home",), 20.0, 1.5).bites
+    monkeypatch.setattr(code_effects, "_asked", lambda app, engine: Counter())
+    assert not repeats_itself(site.app(), "products", engine, ("home",), 20.0, 2.5).bites
+
+
+def test_a_database_that_cannot_be_asked_is_an_error(site: Site, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "address", lambda service: "127.0.0.1" if service == "products" else "nowhere.invalid")
+    with pytest.raises(FaultError, match="postgres does not say which statements ran"):
+        repeats_itself(site.app(), "products", engine, ("home",), 20.0, 1.5)
 
 
 def test_nothing_is_looked_at_before_the_new_version_runs(site: Site, engine: FakeEngine) -> None:
