@@ -19,7 +19,7 @@ AT = NOW - 10.0
 """Ten seconds before the window ends."""
 
 
-def row(at: float, source: str, target: str, length: int = 66, **fields: object) -> bytes:
+def row(at: float, source: str, target: str, length: int = 66, /, **fields: Any) -> bytes:
     """One packet as tshark writes it; fields by their names, with dots as underscores."""
     known = {"frame_time_epoch": f"{at:.9f}", "frame_interface_name": "unknown", "frame_len": length}
     told = known | {"ip_src_host": source, "ip_dst_host": target} | fields
@@ -27,7 +27,7 @@ def row(at: float, source: str, target: str, length: int = 66, **fields: object)
     return "\t".join(str(told.get(name.replace(".", "_"), "")) for name in FIELDS).encode()
 
 
-def tcp(at: float, source: str, target: str, flags: int, carried: int = 0, stream: int = 0, **fields: object) -> bytes:
+def tcp(at: float, source: str, target: str, flags: int, carried: int = 0, stream: int = 0, **fields: Any) -> bytes:
     """A segment; port 8000 is on the side that is called ``cart``."""
     near, far = (8000, 40_000 + stream) if source == "cart" else (40_000 + stream, 8000)
     own: dict[str, Any] = {
