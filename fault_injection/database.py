@@ -17,6 +17,8 @@ from testbed.stack import find_project
 CLIENT = "psql"
 """What sessions of a person call themselves."""
 _PATIENCE = "-c lock_timeout=10s -c statement_timeout=30s"
+_MAKING = "-c lock_timeout=30s"
+"""For what may take its time: an index of many rows on a busy machine."""
 _UNSEEN = "-c pg_stat_statements.track=none"
 """For whoever only looks: what is looked at must not show that somebody looked."""
 
@@ -45,7 +47,7 @@ def ask(app: App, question: str, *values: object, rows: bool = True) -> list[tup
 
 def carry_out(app: App, statement: str) -> None:
     """Have a statement carried out; ``FaultError`` when the database refuses it."""
-    with _refusals(app, statement), connect(app) as session:
+    with _refusals(app, statement), connect(app, options=_MAKING) as session:
         session.execute(sql.SQL(statement))
 
 

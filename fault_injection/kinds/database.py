@@ -35,15 +35,17 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
         "messages": ("messages_order_id_key", "messages_owner", "messages_unread"),
     },
     "forum": {
-        "posts": ("posts_words", "posts_hot", "posts_community", "posts_author"),
+        "posts": ("posts_hot", "posts_words", "posts_community", "posts_author"),
         "comments": ("comments_post", "comments_author"),
         "votes": ("votes_pkey",),
-        "inbox": ("inbox_owner", "inbox_unread"),
+        "inbox": ("inbox_source", "inbox_owner", "inbox_unread"),
     },
     "travel": {
         "stops": ("stops_station_departs", "stops_pkey"),
         "bookings": ("bookings_account_key", "bookings_account"),
         "taken": ("taken_pkey", "taken_booking"),
+        "ledger": ("ledger_pkey", "ledger_account", "ledger_booking"),
+        "tickets": ("tickets_pkey",),
         "messages": ("messages_once", "messages_account"),
     },
 }
@@ -108,7 +110,7 @@ class LockHeld(OnDatabase):
         rows = database.ask(
             app,
             "SELECT count(*) FILTER (WHERE granted AND mode = %s AND application_name = %s), count(*) FILTER (WHERE NOT granted)"
-            " FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE relation = %s::regclass",
+            " FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE relation = to_regclass(%s)",
             self.strengths[fault.strength]["mode"],
             database.CLIENT,
             fault.place,
