@@ -30,7 +30,6 @@ WRITTEN = {
 INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "shop": {
         "products": ("products_text", "products_sold"),
-        "order_lines": ("order_lines_product", "order_lines_pkey"),
         "orders": ("orders_key", "orders_owner"),
         "messages": ("messages_order_id_key", "messages_owner", "messages_unread"),
     },

@@ -16,6 +16,8 @@ from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Ste
 from revelio.errors import FaultError
 
 SAMPLE_S = 2.0
+ORDINARY_FILES = 60
+"""What an entrance has open for its peers and its ordinary visitors."""
 FLOODED = {
     "shop": {
         "gateway": PAGES["shop"],
@@ -48,7 +50,7 @@ class TrafficFlood(FaultKind):
     explanation = "Far more visitors than usual come to the site or to some of its pages, more than the service can answer."
     strengths: ClassVar = {"hard": {"visitors": 240, "seconds": 120.0}, "moderate": {"visitors": 120, "seconds": 120.0}}
     settle_s = 12.0
-    LEAST_RATE = 15.0
+    LEAST_RATE = 20.0
     """Requests a second, some times as many as the ordinary visitors make."""
 
     def places(self, app: App) -> tuple[str, ...]:
@@ -65,20 +67,28 @@ class TrafficFlood(FaultKind):
         return Change(do=(start,), undo=(Step("stop_background", fault.place, container),), parameters=strength)
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """Requests that the service answered in two seconds."""
+        """Requests that the service answers; where it answers hardly any more, the visitors who wait at the entrance."""
+        waiting = engine.open_files(app.entrance)
         try:
             rate = _rate(app, fault, engine)
         except FaultError as error:
-            return Effect(False, str(error))
-        return Effect(rate >= self.LEAST_RATE, f"{rate:.1f} requests a second at {fault.place}")
+            return Effect(waiting >= self._crowd(fault), f"{waiting} connections open at {app.entrance}; {error}")
+        figures = f"{rate:.1f} requests a second at {fault.place}, {waiting} connections open at {app.entrance}"
+        return Effect(rate >= self.LEAST_RATE or waiting >= self._crowd(fault), figures)
 
     def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """They are few again."""
+        """Requests are few again, and nobody waits."""
+        waiting = engine.open_files(app.entrance)
         try:
             rate = _rate(app, fault, engine)
         except FaultError as error:
             return Effect(False, str(error))
-        return Effect(rate < self.LEAST_RATE, f"{rate:.1f} requests a second at {fault.place}")
+        figures = f"{rate:.1f} requests a second at {fault.place}, {waiting} connections open at {app.entrance}"
+        return Effect(rate < self.LEAST_RATE and waiting < self._crowd(fault), figures)
+
+    def _crowd(self, fault: Fault) -> int:
+        """Open files at the entrance that only a crowd explains."""
+        return int(self.strengths[fault.strength]["visitors"]) // 2 + ORDINARY_FILES
 
 
 class RetryStorm(Misconfigured):

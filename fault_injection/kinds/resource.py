@@ -74,7 +74,7 @@ class CpuHog(FaultKind):
     name = "cpu_hog"
     category = "resource"
     explanation = "A runaway process in the container's control group uses up the CPU time that it may have."
-    strengths: ClassVar = {"hard": {"processes": 6}, "moderate": {"processes": 3}}
+    strengths: ClassVar = {"hard": {"processes": 40}, "moderate": {"processes": 16}}
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every container whose CPU time is bounded."""

@@ -84,13 +84,14 @@ def test_a_flood_is_measured_by_requests_a_second(app: App, world: World, monkey
     kind, fault = kind_named("traffic_flood"), Fault("traffic_flood", "search", "hard")
     monkeypatch.setattr(kinds_module, "SAMPLE_S", 0.05)
     for per_look, bites in ((100.0, True), (0.1, False)):
+        assert world.open_files("gateway") < 100
         counted = iter([50.0, 50.0 + per_look, 150.0, 150.0 + per_look])
         monkeypatch.setattr(kinds_module, "requests_served", lambda *_, counted=counted: next(counted))
         assert kind.measure(app, fault, world).bites == bites
         assert kind.gone(app, fault, world).bites == (not bites)
 
 
-def test_a_service_that_is_too_busy_to_show_its_figures_is_asked_again(
+def test_where_a_service_is_too_busy_to_show_its_figures_those_who_wait_are_counted(
     app: App, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: object) -> float:
@@ -98,8 +99,10 @@ def test_a_service_that_is_too_busy_to_show_its_figures_is_asked_again(
 
     monkeypatch.setattr(kinds_module, "requests_served", refused)
     fault = Fault("traffic_flood", "search", "hard")
-    assert not kind_named("traffic_flood").measure(app, fault, world).bites
-    assert not kind_named("traffic_flood").gone(app, fault, world).bites
+    for waiting, bites in ((90, False), (200, True)):
+        world.open_files = lambda service, waiting=waiting: waiting  # type: ignore[misc, method-assign]
+        assert kind_named("traffic_flood").measure(app, fault, world).bites == bites
+        assert not kind_named("traffic_flood").gone(app, fault, world).bites
 
 
 def calls(made: int, good: int) -> str:
