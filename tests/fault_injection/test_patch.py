@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fault_injection.patch import insert
+from fault_injection.patch import insert, replace
 from revelio.errors import FaultError
 
 SOURCE = '''import os  # keep
@@ -62,3 +62,21 @@ def test_a_qualified_name_picks_one_of_two_functions_of_the_same_name() -> None:
     twice = SOURCE + "\n\ndef price(): pass\n"
     assert '        rate = 1\n        return item["price"]' in insert(twice, "Shelf.price", "rate = 1", where="shelf.py")
     assert insert(twice, "outer.inner", "x = 1", where="shelf.py").count("        x = 1\n        return 1") == 1
+
+
+def test_texts_are_replaced_and_all_else_stays() -> None:
+    patched = replace(SOURCE, [('item["price"]', 'item["cost"]'), ("import os  # keep", "import re")], where="shelf.py")
+    assert patched == SOURCE.replace('item["price"]', 'item["cost"]').replace("import os  # keep", "import re")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("cost", "price", "shelf.py has 0 times 'cost', not once"),
+        ("item", "thing", "shelf.py has 4 times 'item', not once"),
+        ("return sum(items)", "return (", "would not compile with the bug in return sum"),
+    ],
+)
+def test_a_text_that_is_not_there_once_is_refused(old: str, new: str, message: str) -> None:
+    with pytest.raises(FaultError, match=message):
+        replace(SOURCE, [(old, new)], where="shelf.py")
