@@ -1,6 +1,7 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
 .PHONY: help run install test test-stack check stack bench reference lock
 APP ?= shop
+STACK ?= stack
 BIN := .venv/bin
 
 help: ## these lines
@@ -15,7 +16,7 @@ test: .venv/.dev ## every test that needs no Docker engine
 	$(BIN)/pytest -m "not stack"
 
 test-stack: .venv/.dev ## the tests against the real stack
-	$(BIN)/pytest -m stack
+	$(BIN)/pytest -m "$(STACK)"
 
 check: .venv/.dev ## format, lint, types, import contracts
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -33,7 +33,7 @@ from revelio.types import Query, Result, Window
 from testbed.stack import find_project
 from tests.tools.conftest import HOSTILE_NAMES, bound, filled, spec
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.thorough]
 
 APP = "shop"
 PORTS = find_project(APP).ports

@@ -18,7 +18,7 @@ from fault_injection.reach import answers
 from fault_injection.spec import Fault
 from revelio.errors import FaultError
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.thorough]
 
 FAULTS = (
     Fault("cpu_quota", "products", "hard"),

@@ -25,7 +25,7 @@ from revelio.types import Recommendation
 from revelio.workbench import Workbench
 from testbed.stack.project import find_project
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.thorough]
 
 FELT_S = 25.0
 """So long does a fault last before its user writes."""

@@ -627,7 +627,9 @@ def test_what_a_queue_has_forgotten_is_sent_again() -> None:
     run(story)
 
 
-@pytest.mark.parametrize("gently", [True, False], ids=["stopped", "killed"])
+@pytest.mark.parametrize(
+    "gently", [pytest.param(True, id="stopped", marks=pytest.mark.thorough), pytest.param(False, id="killed")]
+)
 @pytest.mark.parametrize("service", ["web", "votes", "search", "inbox", "postgres", "redis"])
 def test_after_a_restart_in_the_middle_of_things_everything_adds_up(service: str, gently: bool) -> None:
     async def story() -> None:

@@ -149,6 +149,12 @@ async def agree(buyers: list[Buyer], product: dict[str, Any], within: float) -> 
         await asyncio.sleep(0.5)
 
 
-@pytest.mark.parametrize("part", [*parts_of(APP).services, *parts_of(APP).stores])
+@pytest.mark.parametrize(
+    "part",
+    [
+        part if part in ("orders", "payment", "notifier", "postgres") else pytest.param(part, marks=pytest.mark.thorough)
+        for part in (*parts_of(APP).services, *parts_of(APP).stores)
+    ],
+)
 def test_after_a_restart_during_traffic_orders_stock_money_and_messages_agree(part: str) -> None:
     asyncio.run(shop_through(part))

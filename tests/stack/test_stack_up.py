@@ -170,6 +170,7 @@ def second_stack(stack: Status) -> Iterator[dict[str, Any]]:
         second("down", "shop")
 
 
+@pytest.mark.thorough
 def test_a_second_stack_runs_beside_the_first_and_leaves_nothing_behind(stack: Status, second_stack: dict[str, Any]) -> None:
     assert second_stack["up"] and second_stack["project"] == "revelio-second"
     assert httpx.get("http://127.0.0.1:28080/healthz").is_success
