@@ -45,7 +45,7 @@ def freeze(out: Path) -> dict[str, int]:
 def check_leaks(records: Sequence[Record]) -> None:
     """``DatasetError`` that names the first leak: of a run, a split's meaning, a held-out place or a writer."""
     seen: set[str] = set()
-    trained: dict[str, set[str]] = defaultdict(set)
+    trained: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for record in records:
         if record.id in seen:
             raise DatasetError(f"incident {record.id} is there twice")
@@ -53,20 +53,23 @@ def check_leaks(records: Sequence[Record]) -> None:
         if record.split not in SPLITS:
             raise DatasetError(f"incident {record.id}: split {record.split!r} is none of {', '.join(SPLITS)}")
         if record.split == "train" and record.fault:
-            trained[record.fault.kind].add(record.fault.place)
+            trained[record.fault.kind].add((record.system, record.fault.place))
+    systems = {r.system for r in records if r.split == "train"}
     for record in records:
+        if record.split == "new_app" and record.system in systems:
+            raise DatasetError(f"incident {record.id}: {record.system} is held out, yet trained on")
         _check_place(record, trained)
         _check_writers(record)
 
 
-def _check_place(record: Record, trained: dict[str, set[str]]) -> None:
+def _check_place(record: Record, trained: dict[str, set[tuple[str, str]]]) -> None:
     fault = record.fault
     control = fault is None or fault.category == "control"
     if record.split == "no_fault" and not control:
         raise DatasetError(f"incident {record.id} is in no_fault but has a fault")
     if fault is None or control:
         return
-    if record.split == "new_location" and fault.place in trained[fault.kind]:
+    if record.split == "new_location" and (record.system, fault.place) in trained[fault.kind]:
         raise DatasetError(f"incident {record.id}: {fault.kind} at {fault.place} is held out, yet trained on")
     if record.split == "new_fault" and fault.kind in trained:
         raise DatasetError(f"incident {record.id}: {fault.kind} is held out, yet trained on")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fault_injection.apps import app_named
 from fault_injection.engine import DockerEngine
 from fault_injection.stage import Stage
 from revelio.catalog import bundled_catalog
-from revelio.errors import InvalidInputError
+from revelio.errors import FaultError, InvalidInputError
 from revelio.incidents.dataset import TEST_WRITERS
 from revelio.incidents.exchange import Note, Report
 from revelio.settings import load_settings
 from revelio.systems import open_system
 from revelio.types import Window
-from testbed.errors import CorpusError
+from testbed.errors import CorpusError, StackError
+from testbed.stack import down, status, up
 from testbed.stack.project import find_project
 from testbed.users.cells import cells
 from testbed.users.corpus import CORPUS
@@ -94,7 +97,28 @@ def open_stage(app_name: str, reports: Path = CORPUS) -> Stage:
         reporters=CorpusReporters(app_name, reports),
         system=open_system(app_name, settings.systems[app_name], catalog, PATIENCE_S),
         catalog=catalog,
+        renew=lambda: _renew(app_name),
     )
+
+
+@contextmanager
+def brought_up(app_name: str) -> Iterator[None]:
+    """That application's stack up for the block; taken down by its end when it was not up before. Raises ``StackError``."""
+    there = bool(status(app_name).containers)
+    up(app_name)
+    try:
+        yield
+    finally:
+        if not there:
+            down(app_name)
+
+
+def _renew(app_name: str) -> None:
+    try:
+        down(app_name)
+        up(app_name)
+    except StackError as error:
+        raise FaultError(f"the stack could not be restarted: {error}") from error
 
 
 def _parted(notes: tuple[Note, ...], window: Window) -> tuple[tuple[Visit, ...], tuple[Visit, ...]]:

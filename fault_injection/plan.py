@@ -11,46 +11,62 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fault_injection.apps import app_named
+from fault_injection.apps import App, app_named
 from fault_injection.kinds import kind_named
-from fault_injection.spec import Fault
+from fault_injection.spec import Fault, FaultKind
 from revelio.errors import InvalidInputError, RevelioError
 
-Split = Literal["train", "repeat", "new_location", "no_fault"]
+Split = Literal["train", "repeat", "new_location", "new_fault", "new_app", "no_fault"]
+ON_SEEN_PLACES: tuple[Split, ...] = ("train", "repeat", "new_fault", "new_app")
+Form = tuple[str, str]
+"""A place and a strength."""
+CONTROL_SPLITS: tuple[Split, ...] = ("train", "no_fault")
+
+
+class Share(BaseModel):
+    """How many runs each split gets."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    train: int = Field(0, ge=0)
+    repeat: int = Field(0, ge=0, description="Test runs of what training has seen")
+    new_location: int = Field(0, ge=0, description="Test runs at held-out places; none where no place is held out")
+    new_fault: int = Field(0, ge=0, description="Test runs of a kind that nothing is trained on")
+    new_app: int = Field(0, ge=0, description="Test runs in an application that nothing is trained on")
+    no_fault: int = Field(0, ge=0, description="Test runs of a control")
+
+    def of(self, split: Split) -> int:
+        """That split's."""
+        return int(getattr(self, split))
 
 
 class FaultPlan(BaseModel):
-    """Runs of one kind: ``train`` runs for each place and strength, ``repeat`` runs for each place, and so on."""
+    """Runs of one kind of fault, spread evenly over places and strengths."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    kind: str
-    places: tuple[str, ...] = Field(min_length=1, description="Places that training sees")
+    runs: Share | None = Field(None, description="Instead of the application's share for each kind")
+    places: tuple[str, ...] = Field((), description="All that the kind has there but the held-out ones when empty")
     held_out: tuple[str, ...] = Field((), description="Places that only the new_location split sees")
-    strengths: tuple[str, ...] = Field(min_length=1)
-    train: int = Field(1, ge=0, description="Training runs for each place and strength")
-    repeat: int = Field(0, ge=0, description="Test runs for each place")
-    new_location: int = Field(0, ge=0, description="Test runs for each held-out place and strength")
+    strengths: tuple[str, ...] = Field((), description="All of the kind's when empty")
 
 
-class ControlPlan(BaseModel):
-    """Runs of one control, over its places and strengths in turn."""
+class AppPlan(BaseModel):
+    """Runs in one application."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    kind: str
-    train: int = Field(0, ge=0)
-    no_fault: int = Field(0, ge=0)
+    each: Share = Field(Share(), description="Runs of each kind that does not say otherwise")
+    faults: dict[str, FaultPlan] = Field({}, description="By kind")
+    controls: dict[str, Share] = Field({}, description="Runs of each control, over its places and strengths in turn")
 
 
 class Plan(BaseModel):
     """What a campaign records."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    app: str
     seed: int = 1
     baseline_s: float = Field(18.0, gt=0, le=300, description="Healthy seconds before each fault")
     window_s: float = Field(18.0, gt=0, le=300, description="Seconds from injection to the report")
-    faults: tuple[FaultPlan, ...] = ()
-    controls: tuple[ControlPlan, ...] = ()
+    fresh_every: int = Field(40, ge=0, description="Runs after which the stack is restarted; 0: never")
+    apps: dict[str, AppPlan] = Field(min_length=1)
 
     @property
     def digest(self) -> str:
@@ -60,9 +76,10 @@ class Plan(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One planned run. Its id tells nothing about its fault."""
+    """One planned run. Its id tells nothing about its fault, and stays when others are added to the plan."""
 
     id: str
+    app: str
     fault: Fault
     split: Split
 
@@ -83,50 +100,73 @@ def load_plan(path: Path) -> Plan:
 
 
 def expand(plan: Plan) -> tuple[Run, ...]:
-    """Every run in the order in which it is made. ``FaultError`` when a kind, place or strength does not exist."""
-    app = app_named(plan.app)
-    rng = random.Random(plan.seed)
-    wanted: list[tuple[Fault, Split]] = []
-    for entry in plan.faults:
-        both = set(entry.places) & set(entry.held_out)
-        if both:
-            raise InvalidInputError(f"{entry.kind}: {', '.join(sorted(both))} is both trained on and held out")
-        wanted += _fault_runs(entry, rng)
-    for control in plan.controls:
-        wanted += _control_runs(control, plan.app, rng)
-    for fault, _ in wanted:
-        kind_named(fault.kind).validate(app, fault)
-    runs = [Run(_run_id(plan, index), fault, split) for index, (fault, split) in enumerate(wanted)]
-    rng.shuffle(runs)
-    return tuple(runs)
+    """Every run, in the order in which each application's are made.
+
+    ``FaultError`` when an application, kind, place or strength does not exist; ``InvalidInputError`` when something is
+    both trained on and held out.
+    """
+    runs: list[Run] = []
+    trained = {kind for entry in plan.apps.values() for kind, each in entry.faults.items() if _share(entry, each).train}
+    for name, entry in plan.apps.items():
+        app = app_named(name)
+        for kind, each in entry.faults.items():
+            share = _share(entry, each)
+            if share.new_fault and kind in trained:
+                raise InvalidInputError(f"{name}: {kind} is a new fault, yet trained on")
+            if share.new_app and any(_share(entry, other).train for other in entry.faults.values()):
+                raise InvalidInputError(f"{name}: is a new application, yet trained on")
+            runs += _fault_runs(plan, app, kind_named(kind), each, share)
+        for kind, share in entry.controls.items():
+            runs += _control_runs(plan, app, kind_named(kind), share)
+    return tuple(sorted(runs, key=lambda r: r.id.rpartition("-")[2]))
 
 
-def _fault_runs(entry: FaultPlan, rng: random.Random) -> list[tuple[Fault, Split]]:
-    def fault(place: str, strength: str) -> Fault:
-        return Fault(entry.kind, place, strength, rng.randrange(1000))
+def _share(entry: AppPlan, each: FaultPlan) -> Share:
+    return each.runs or entry.each
 
-    runs: list[tuple[Fault, Split]] = []
-    for turn, place in enumerate(entry.places):
-        for strength in entry.strengths:
-            runs += [(fault(place, strength), "train") for _ in range(entry.train)]
-        for again in range(entry.repeat):
-            runs.append((fault(place, entry.strengths[(turn + again) % len(entry.strengths)]), "repeat"))
-    for place in entry.held_out:
-        for strength in entry.strengths:
-            runs += [(fault(place, strength), "new_location") for _ in range(entry.new_location)]
+
+def _fault_runs(plan: Plan, app: App, kind: FaultKind, each: FaultPlan, share: Share) -> list[Run]:
+    both = set(each.places) & set(each.held_out)
+    if both:
+        raise InvalidInputError(f"{app.name}: {kind.name}: {', '.join(sorted(both))} is both trained on and held out")
+    places = each.places or tuple(p for p in kind.places(app) if p not in each.held_out)
+    runs: list[Run] = []
+    for split in ON_SEEN_PLACES:
+        runs += _spread(plan, app, kind, _forms(plan, app, kind, places, each.strengths), split, share.of(split), share.train)
+    if each.held_out:
+        forms = _forms(plan, app, kind, each.held_out, each.strengths)
+        runs += _spread(plan, app, kind, forms, "new_location", share.new_location)
     return runs
 
 
-def _control_runs(control: ControlPlan, app: str, rng: random.Random) -> list[tuple[Fault, Split]]:
-    kind = kind_named(control.kind)
-    forms = [(place, strength) for place in kind.places(app_named(app)) for strength in kind.strengths]
-    runs: list[tuple[Fault, Split]] = []
-    for index in range(control.train + control.no_fault):
-        split: Split = "train" if index < control.train else "no_fault"
-        place, strength = forms[index % len(forms)]
-        runs.append((Fault(control.kind, place, strength, rng.randrange(1000)), split))
+def _control_runs(plan: Plan, app: App, kind: FaultKind, share: Share) -> list[Run]:
+    forms = _forms(plan, app, kind, kind.places(app), ())
+    return [run for split in CONTROL_SPLITS for run in _spread(plan, app, kind, forms, split, share.of(split))]
+
+
+def _forms(plan: Plan, app: App, kind: FaultKind, places: tuple[str, ...], strengths: tuple[str, ...]) -> tuple[Form, ...]:
+    """Place and strength in a random order, all places before any comes again."""
+    rng = random.Random(f"{plan.seed}/{app.name}/{kind.name}")
+    possible = {place: strengths or kind.strengths_at(app, place) for place in places}
+    for place, there in possible.items():
+        for strength in there or tuple(kind.strengths):
+            kind.validate(app, Fault(kind.name, place, strength))
+    mixed = {place: rng.sample(possible[place], len(possible[place])) for place in rng.sample(places, len(places))}
+    turns = max(map(len, mixed.values()), default=0)
+    return tuple((place, there[turn]) for turn in range(turns) for place, there in mixed.items() if turn < len(there))
+
+
+def _spread(plan: Plan, app: App, kind: FaultKind, forms: tuple[Form, ...], split: Split, count: int, seen: int = 0) -> list[Run]:
+    """So many runs over the forms in turn; ``repeat`` takes from the first ``seen`` of them, which training has seen."""
+    if split == "repeat":
+        forms = forms[:seen]
+    if count and not forms:
+        raise InvalidInputError(f"{app.name}: {kind.name}: nothing to make {count} {split} runs of")
+    runs = []
+    for number in range(count):
+        place, strength = forms[number % len(forms)]
+        key = f"{plan.seed}/{app.name}/{kind.name}/{place}/{strength}/{split}/{number // len(forms)}"
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        fault = Fault(kind.name, place, strength, int(digest[10:14], 16) % 1000)
+        runs.append(Run(f"{app.name}-{digest[:10]}", app.name, fault, split))
     return runs
-
-
-def _run_id(plan: Plan, index: int) -> str:
-    return f"{plan.app}-{hashlib.sha256(f'{plan.app}/{plan.seed}/{index}'.encode()).hexdigest()[:10]}"

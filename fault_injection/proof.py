@@ -27,6 +27,9 @@ class LiveSystem(Protocol):
     def run(self, query: Query, scope: Scope) -> Result:
         """Execute one query; ``SourceError`` when its backend does not answer."""
 
+    def remembers(self, query: Query) -> bool:
+        """Whether it can be run later on as well as now."""
+
 
 @dataclass(frozen=True, slots=True)
 class Executed:
@@ -59,23 +62,31 @@ def healthy_scope(scope: Scope) -> Scope:
     return Scope(scope.project, Window(middle, scope.baseline.end), Window(scope.baseline.start, middle))
 
 
-def prove(
-    system: LiveSystem, accepted: Mapping[Query, Grade], incident: Mapping[Query, Result], scope: Scope
-) -> tuple[Label, ...]:
+def alarmed(results: Mapping[Query, Result]) -> tuple[Query, ...]:
+    """The queries whose signal is present: only of them does it matter what they say in health."""
+    return tuple(q for q, r in results.items() if r.signal >= PRESENT)
+
+
+def prove(accepted: Mapping[Query, Grade], results: Iterable[RecordedResult]) -> tuple[Label, ...]:
     """A label for each accepted query: proven when its signal is present in the incident and absent in health."""
-    healthy = execute(system, accepted, healthy_scope(scope))
+    known = {(r.template, r.bindings): r for r in results}
     labels = []
     for query, grade in accepted.items():
-        now = incident[query].signal if query in incident else None
-        before = healthy.results[query].signal if query in healthy.results else None
+        told = known.get((query.template.id, query.bindings))
+        now = None if told is None else told.result.signal
+        before = None if told is None else told.healthy_signal
         proven = now is not None and now >= PRESENT and before is not None and before < PRESENT
         labels.append(Label(query.template.id, query.bindings, grade, now, before, proven))
     return tuple(labels)
 
 
-def recorded(results: Mapping[Query, Result], *, full: bool) -> tuple[RecordedResult, ...]:
-    """Results as a record keeps them: whole, or only what they said in words and how strongly."""
+def recorded(results: Mapping[Query, Result], healthy: Mapping[Query, Result]) -> tuple[RecordedResult, ...]:
+    """Whole results as a record keeps them, with what the same queries said in health."""
     return tuple(
-        RecordedResult(q.template.id, q.bindings, r if full else replace(r, columns=(), rows=(), series=(), spans=()))
-        for q, r in results.items()
+        RecordedResult(q.template.id, q.bindings, r, healthy[q].signal if q in healthy else None) for q, r in results.items()
     )
+
+
+def short(results: Iterable[RecordedResult]) -> tuple[RecordedResult, ...]:
+    """Of each result only what it said in words and how strongly."""
+    return tuple(replace(r, result=replace(r.result, columns=(), rows=(), series=(), spans=())) for r in results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,40 +11,79 @@ from fault_injection.inject import Injection
 from fault_injection.kinds import kind_named
 from fault_injection.labels import Accepted, Call, accepted_queries
 from fault_injection.plan import Run
-from fault_injection.proof import execute, prove, recorded
+from fault_injection.proof import alarmed, execute, healthy_scope, prove, recorded, short
 from fault_injection.stage import Stage
 from revelio.candidates import candidates
+from revelio.catalog import Catalog
 from revelio.errors import SourceError
 from revelio.incidents.exchange import FaultRecord, Label, Note, Record, Report, write_records
 from revelio.tools.base import Scope
-from revelio.types import Evidence, Query, Result
+from revelio.types import Evidence, Query, RecordedResult, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What could be seen only while the fault was in force, and what users noted then and in the baseline."""
+
+    scope: Scope
+    evidence: Evidence
+    notes: tuple[Note, ...]
+    queries: tuple[Query, ...]
+    results: Mapping[Query, Result]
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What tools saw while the fault was in force, and what users noted then and in the baseline."""
+    """Everything that tools and users saw of a run."""
 
     scope: Scope
     evidence: Evidence
-    results: dict[Query, Result]
-    labels: tuple[Label, ...]
     notes: tuple[Note, ...]
+    results: tuple[RecordedResult, ...]
 
 
-def look(scope: Scope, place: str, entries: tuple[Accepted, ...], stage: Stage) -> Seen:
-    """Ask every tool everything. Raises ``SourceError`` when a backend is silent: such a run proves nothing."""
+def glance(scope: Scope, stage: Stage) -> Glance:
+    """Take the snapshot and run what would answer differently later. Raises ``SourceError`` when a backend is silent."""
     notes = stage.users.notes(scope.baseline.start, scope.window.end)
     evidence = stage.system.snapshot(scope)
-    if evidence.missing:
-        raise SourceError(evidence.missing[0], "did not answer the snapshot")
+    for tool in evidence.missing:
+        if tool not in stage.app.stores:
+            raise SourceError(tool, "did not answer the snapshot")
     queries = candidates(stage.catalog, evidence.entities)
+    results = _results(stage, scope, (q for q in queries if not stage.system.remembers(q)))
+    return Glance(scope, evidence, notes, queries, results)
+
+
+def look_back(glanced: Glance, stage: Stage) -> Seen:
+    """Run all other queries too, and what shows something once more about the baseline. Raises ``SourceError``."""
+    scope = glanced.scope
+    asked_later = (q for q in glanced.queries if stage.system.remembers(q))
+    results = {**glanced.results, **_results(stage, scope, asked_later)}
+    healthy = execute(stage.system, alarmed(results), healthy_scope(scope)).results
+    return Seen(scope, glanced.evidence, glanced.notes, recorded(results, healthy))
+
+
+def _results(stage: Stage, scope: Scope, queries: Iterable[Query]) -> dict[Query, Result]:
+    """Of all queries but those to the application's own stores: a fault may well silence them."""
     executed = execute(stage.system, queries, scope)
-    if executed.failed:
-        query, reason = next(iter(executed.failed.items()))
-        raise SourceError(query.template.tool, f"{len(executed.failed)} of {len(queries)} queries failed, {query.id}: {reason}")
-    accepted = accepted_queries(entries, place, queries, calls_of(evidence, stage.app))
-    labels = prove(stage.system, accepted, executed.results, scope)
-    return Seen(scope, evidence, executed.results, labels, notes)
+    failed = {q: reason for q, reason in executed.failed.items() if q.template.tool not in stage.app.stores}
+    if failed:
+        query, reason = next(iter(failed.items()))
+        raise SourceError(query.template.tool, f"{len(failed)} queries failed, {query.id}: {reason}")
+    return executed.results
+
+
+def labels_of(
+    record_evidence: Evidence,
+    results: Iterable[RecordedResult],
+    place: str,
+    entries: Iterable[Accepted],
+    app: App,
+    catalog: Catalog,
+) -> tuple[Label, ...]:
+    """What the accepted queries of a fault at ``place`` are worth, given what was seen."""
+    queries = candidates(catalog, record_evidence.entities)
+    return prove(accepted_queries(entries, place, queries, calls_of(record_evidence, app)), results)
 
 
 def calls_of(evidence: Evidence, app: App) -> frozenset[Call]:
@@ -52,18 +92,20 @@ def calls_of(evidence: Evidence, app: App) -> frozenset[Call]:
     return frozenset(Call(*pair) for pair in seen | set(app.store_users))
 
 
-def write(out: Path, app: App, run: Run, injection: Injection, seen: Seen, reports: tuple[Report, ...], catalog: str) -> None:
+def write(
+    out: Path, run: Run, injection: Injection, seen: Seen, labels: tuple[Label, ...], reports: tuple[Report, ...], catalog: str
+) -> None:
     """Write the whole results first and the incident last: a run is recorded when its incident is there."""
     kind = kind_named(run.fault.kind)
     record = Record(
         id=run.id,
-        system=app.name,
+        system=run.app,
         opened_at=seen.scope.window.end,
         evidence=seen.evidence,
         reports=reports,
-        results=recorded(seen.results, full=False),
+        results=seen.results,
         notes=seen.notes,
-        labels=seen.labels,
+        labels=labels,
         fault=FaultRecord(
             kind=kind.name,
             category=kind.category,
@@ -76,5 +118,8 @@ def write(out: Path, app: App, run: Run, injection: Injection, seen: Seen, repor
         catalog=catalog,
     )
     name = f"{run.id}.jsonl.xz"
-    write_records(out / "results" / name, [replace(record, results=recorded(seen.results, full=True))])
-    write_records(out / "incidents" / name, [record])
+    whole = Record(
+        record.id, record.system, record.opened_at, Evidence(seen.scope.window, seen.scope.baseline), results=seen.results
+    )
+    write_records(out / "results" / name, [whole])
+    write_records(out / "incidents" / name, [replace(record, results=short(seen.results))])

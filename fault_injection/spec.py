@@ -66,10 +66,16 @@ class FaultKind(ABC):
     """Longest wait for the measurement that shows that it took effect."""
     counts_once_settled: ClassVar[bool] = False
     """Whether its window begins only when it is settled: then the act itself is not part of what users and tools see."""
+    burdens_host: ClassVar[bool] = False
+    """Whether it takes so much of the machine that another application on it would feel it."""
 
     @abstractmethod
     def places(self, app: App) -> tuple[str, ...]:
         """Where in that application it can be applied."""
+
+    def strengths_at(self, app: App, place: str) -> tuple[str, ...]:
+        """Those of its strengths that it has at that place."""
+        return tuple(self.strengths)
 
     @abstractmethod
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
@@ -92,8 +98,8 @@ class FaultKind(ABC):
         if fault.place not in self.places(app):
             possible = ", ".join(self.places(app)) or "none"
             raise FaultError(f"{self.name} cannot be applied at {fault.place!r} of {app.name}; possible places: {possible}")
-        if fault.strength not in self.strengths:
-            raise FaultError(f"{self.name} has no strength {fault.strength!r}; possible: {', '.join(self.strengths)}")
+        if fault.strength not in (strengths := self.strengths_at(app, fault.place)):
+            raise FaultError(f"{self.name} at {fault.place} has no strength {fault.strength!r}; possible: {', '.join(strengths)}")
 
 
 @dataclass(frozen=True, slots=True)

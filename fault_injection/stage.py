@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,3 +35,5 @@ class Stage:
     reporters: Reporters
     system: LiveSystem
     catalog: Catalog
+    renew: Callable[[], None]
+    """Takes the application's stack down and brings it up anew."""

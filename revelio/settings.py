@@ -35,17 +35,21 @@ class SystemSettings(BaseModel):
 def _testbed() -> dict[str, SystemSettings]:
     """The testbed's applications on the ports that `make stack` publishes, so that a fresh install can be tried at once."""
 
-    def system(project: str, shift: int) -> SystemSettings:
+    def system(app: str, shift: int) -> SystemSettings:
+        project = f"revelio-{app}"
         prometheus, jaeger, logs = (f"http://127.0.0.1:{port + shift}" for port in (19090, 19686, 19200))
         backends = {
             "prometheus": Backend(url=prometheus, link=prometheus),
             "jaeger": Backend(url=jaeger, link=jaeger),
             "elasticsearch": Backend(url=logs),
+            "tcpdump": Backend(url=f"docker:///{project}-capture"),
             "containers": Backend(url="unix:///var/run/docker.sock"),
+            "postgres": Backend(url=f"postgresql://observer:observer@127.0.0.1:{15432 + shift}/{app}"),
+            "redis": Backend(url=f"redis://127.0.0.1:{16379 + shift}/0"),
         }
         return SystemSettings(project=project, backends=backends)
 
-    return {app: system(f"revelio-{app}", 100 * place) for place, app in enumerate(("shop", "forum", "travel"))}
+    return {app: system(app, 100 * place) for place, app in enumerate(("shop", "forum", "travel"))}
 
 
 class Settings(BaseSettings):

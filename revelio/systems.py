@@ -76,6 +76,11 @@ class System:
         """Where and when that evidence was seen."""
         return Scope(self.project, evidence.window, evidence.baseline)
 
+    def remembers(self, query: Query) -> bool:
+        """Whether it can be run later on as well as now."""
+        tool = self.tools.get(query.template.tool)
+        return tool is None or tool.remembers
+
     def render(self, query: Query, scope: Scope | Evidence) -> str:
         """The query in its tool's own language."""
         tool = self.tools.get(query.template.tool) or _unconnected(self.catalog, query.template.tool, Backend(url=""))

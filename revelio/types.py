@@ -213,11 +213,15 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class RecordedResult:
-    """The result that a candidate query had when its incident was recorded."""
+    """The result that a candidate query had when its incident was recorded.
+
+    ``healthy_signal`` is what the same query said of the baseline; None when nobody asked, as where ``result`` shows nothing.
+    """
 
     template: str
     bindings: tuple[tuple[str, str], ...]
     result: Result
+    healthy_signal: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

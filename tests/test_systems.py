@@ -41,6 +41,7 @@ class FakeTool:
     sees: Evidence = field(default_factory=lambda: Evidence(SCOPE.window, SCOPE.baseline))
     does: Callable[[], None] = lambda: None
     asked: list[Scope] = field(default_factory=list)
+    remembers: bool = True
 
     def ping(self) -> str:
         self.does()

@@ -38,6 +38,7 @@ class Silent:
     """A tool whose backend saw the snapshot but answers no query."""
 
     name = "containers"
+    remembers = False
 
     def ping(self) -> str:
         raise SourceError(self.name, "is away")

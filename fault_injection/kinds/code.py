@@ -30,12 +30,6 @@ class BadVersion(FaultKind):
         written = {bug.service for bug in bugs_of(app.name, self.name)}
         return tuple(s for s in app.services if s in written)
 
-    def validate(self, app: App, fault: Fault) -> None:
-        """Not every strength was written for every service."""
-        super().validate(app, fault)
-        if fault.strength not in (possible := self.strengths_at(app, fault.place)):
-            raise FaultError(f"{self.name} at {fault.place} has no strength {fault.strength!r}; possible: {', '.join(possible)}")
-
     def strengths_at(self, app: App, place: str) -> tuple[str, ...]:
         """The strengths that there is a bug of at that place."""
         written = {bug.strength for bug in bugs_of(app.name, self.name) if bug.service == place}
@@ -161,6 +155,7 @@ class SlowSerialisation(BadVersion):
     """Answers that are made in a roundabout way."""
 
     name = "slow_serialisation"
+    burdens_host = True
     explanation = "A new version of the service was rolled out, which takes far more CPU time to write out its answers."
     strengths: ClassVar = {"hard": {"cpu_seconds": 0.1}, "moderate": {"cpu_seconds": 0.05}}
 

@@ -47,6 +47,7 @@ class TrafficFlood(FaultKind):
 
     name = "traffic_flood"
     category = "load and queue"
+    burdens_host = True
     explanation = "Far more visitors than usual come to the site or to some of its pages, more than the service can answer."
     strengths: ClassVar = {"hard": {"visitors": 240, "seconds": 120.0}, "moderate": {"visitors": 120, "seconds": 120.0}}
     settle_s = 12.0
@@ -96,6 +97,7 @@ class RetryStorm(Misconfigured):
 
     name = "retry_storm"
     category: ClassVar[Category] = "load and queue"
+    burdens_host = True
     explanation = "The service gives its calls up too early and repeats them many times without a pause, which floods its peers."
     strengths: ClassVar = {"hard": {"retries": 30, "timeout_s": 0.015}, "moderate": {"retries": 12, "timeout_s": 0.02}}
     settle_s = 30.0

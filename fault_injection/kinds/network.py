@@ -164,6 +164,7 @@ class Congestion(OfLink):
     """Somebody else's traffic fills the link."""
 
     name = "congestion"
+    burdens_host = True
     explanation = "A stream of datagrams to another container fills the container's link, so its own packets wait or are dropped."
     strengths: ClassVar = {
         "hard": {"link_bytes_per_s": 125_000, "stream_bytes_per_s": 190_000, "queue_s": 1.0},

@@ -73,6 +73,7 @@ class CpuHog(FaultKind):
 
     name = "cpu_hog"
     category = "resource"
+    burdens_host = True
     explanation = "A runaway process in the container's control group uses up the CPU time that it may have."
     strengths: ClassVar = {"hard": {"processes": 40}, "moderate": {"processes": 16}}
 

@@ -13,9 +13,10 @@ import typer
 
 from revelio.cli.foreign import testbed_errors
 from revelio.cli.output import Json, StepBars, emit, say, table
+from revelio.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from fault_injection.campaign import Progress
+    from fault_injection.campaign import Outcome, Progress
     from fault_injection.stage import Reporters
 
 Corpus = Annotated[Path | None, typer.Option("--reports", help="Folder of the report corpus; the bundled one when not given.")]
@@ -39,32 +40,50 @@ def run(
     out: Annotated[Path, typer.Option("--out", help="Folder to record into.")],
     reports: Corpus = None,
     writers: Writers = "",
+    apps: Annotated[
+        str, typer.Option("--app", metavar="A1,A2", help="Only these applications; all of the plan's when not given.")
+    ] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in --out.")] = False,
     json: Json = False,
 ) -> None:
-    """Make every run of a plan on a running testbed and record its incident. May be ended and resumed at any point.
+    """Make every run of a plan and record its incident. May be ended and resumed at any point.
+
+    One application after the other is brought up where it is not up yet, and taken down again. Two terminals may make
+    the runs of two applications beside each other.
 
     \b
     Examples:
       revelio campaign run fault_injection/plans/first_light.yaml --out data/first_light
-      revelio campaign run fault_injection/plans/first_light.yaml --out data/first_light --resume
+      revelio campaign run fault_injection/plans/three_apps.yaml --out data/three_apps --app forum --resume
     """
     from fault_injection.campaign import run as make_runs
-    from fault_injection.opening import open_stage
+    from fault_injection.opening import brought_up, open_stage
     from fault_injection.plan import load_plan
 
     signal.signal(signal.SIGTERM, _end)
     wanted = load_plan(plan)
-    with testbed_errors():
-        stage = replace(open_stage(wanted.app), reporters=_reporters(wanted.app, reports, writers))
-    with testbed_errors(), StepBars() as bars:
-        outcome = make_runs(wanted, out, stage, resume=resume, progress=_teller(bars))
+    chosen = _chosen(apps, tuple(wanted.apps))
+    outcomes: dict[str, Outcome] = {}
+    for app in chosen:
+        with testbed_errors(), brought_up(app):
+            stage = replace(open_stage(app), reporters=_reporters(app, reports, writers))
+            with StepBars() as bars:
+                outcomes[app] = make_runs(wanted, out, stage, resume=resume or bool(outcomes), progress=_teller(bars))
+        if not json:
+            done = outcomes[app]
+            say(f"{app}: {done.recorded} incidents recorded, {done.void} void attempts, {len(done.given_up)} runs given up")
     if json:
-        emit(outcome)
-    else:
-        say(f"{outcome.recorded} incidents recorded, {outcome.void} void attempts, {len(outcome.given_up)} runs given up")
-    if outcome.given_up:
+        emit(outcomes)
+    if any(outcome.given_up for outcome in outcomes.values()):
         raise typer.Exit(1)
+
+
+def _chosen(wanted: str, planned: tuple[str, ...]) -> tuple[str, ...]:
+    apps = tuple(app.strip() for app in wanted.split(",") if app.strip()) or planned
+    strange = [app for app in apps if app not in planned]
+    if strange:
+        raise InvalidInputError(f"the plan has no runs of {', '.join(strange)}; it has those of {', '.join(planned)}")
+    return apps
 
 
 def status(out: Recorded, json: Json = False) -> None:

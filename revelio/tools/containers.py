@@ -38,6 +38,7 @@ class Containers:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
+        self.remembers = False
         self.backend = backend
         self.limits = limits
         self._engine = Engine(spec.name, backend.url, limits)

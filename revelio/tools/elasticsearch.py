@@ -34,6 +34,7 @@ class ElasticsearchLogs:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
+        self.remembers = True
         self.backend = backend
         self.limits = limits
 

@@ -44,6 +44,7 @@ class Jaeger:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
+        self.remembers = True
         self.backend = backend
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend.url, limits)

@@ -56,6 +56,7 @@ class Prometheus:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """``spec.metrics`` is what a snapshot reads, and how large a ripple of each is."""
         self.name = spec.name
+        self.remembers = True
         self.spec = spec
         self.backend = backend
         self.limits = limits

@@ -35,6 +35,7 @@ class Redis:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
+        self.remembers = False
         self.spec = spec
         self.backend = backend
         self.limits = limits

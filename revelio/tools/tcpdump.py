@@ -64,6 +64,7 @@ class Tcpdump:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
+        self.remembers = True
         self.spec = spec
         self.backend = backend
         self.limits = limits

@@ -16,7 +16,7 @@ from fault_injection.apps import app_named
 from fault_injection.campaign import Progress, run
 from fault_injection.kinds import component
 from fault_injection.labels import Accepted
-from fault_injection.plan import ControlPlan, FaultPlan, Plan, expand
+from fault_injection.plan import AppPlan, FaultPlan, Plan, Share, expand
 from fault_injection.stage import Stage
 from fault_injection.tally import void_runs
 from revelio.catalog import Catalog
@@ -30,14 +30,21 @@ from tests.fault_injection.fake_engine import FakeEngine, Killed
 STATE = QueryTemplate("state", "containers", "State of ${container}", "", "", (Blank("container", "container"),))
 CATALOG = Catalog((ToolSpec("containers", "Containers", "", (STATE,)),))
 PLAN = Plan(
-    app="shop",
     baseline_s=0.1,
     window_s=0.1,
-    faults=(
-        FaultPlan(kind="container_pause", places=("cart", "redis"), held_out=("orders",), strengths=("whole",), new_location=1),
-    ),
-    controls=(ControlPlan(kind="none", train=1, no_fault=1),),
+    apps={
+        "shop": AppPlan(
+            faults={
+                "container_pause": FaultPlan(
+                    runs=Share(train=2, new_location=1), places=("cart", "redis"), held_out=("orders",), strengths=("whole",)
+                )
+            },
+            controls={"none": Share(train=1, no_fault=1)},
+        ),
+        "forum": AppPlan(controls={"none": Share(train=1)}),
+    },
 )
+HERE = tuple(r for r in expand(PLAN) if r.app == "shop")
 
 
 @dataclass
@@ -76,11 +83,15 @@ class FakeSystem:
     blind: bool = False
     silent: bool = False
     always: bool = False
+    forgetful: bool = True
     asked: list[Scope] = field(default_factory=list)
 
     def snapshot(self, scope: Scope) -> Evidence:
         entities = tuple(Entity("container", s) for s in sorted(self.engine.ids))
         return Evidence(scope.window, scope.baseline, entities)
+
+    def remembers(self, query: Query) -> bool:
+        return not self.forgetful
 
     def run(self, query: Query, scope: Scope) -> Result:
         if self.silent:
@@ -110,7 +121,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def stage(tmp_path: Path) -> Stage:
     app = app_named("shop", tmp_path / "faults")
     engine = FakeEngine(*app.places)
-    return Stage(app, engine, FakeUsers(engine), FakeReporters(), FakeSystem(engine), CATALOG)
+    return Stage(app, engine, FakeUsers(engine), FakeReporters(), FakeSystem(engine), CATALOG, lambda: None)
 
 
 def go(stage: Stage, out: Path, *, resume: bool = False) -> campaign_module.Outcome:
@@ -125,7 +136,7 @@ def test_every_run_of_the_plan_is_recorded_with_its_fault_split_and_proven_label
     out = tmp_path / "out"
     assert go(stage, out).recorded == 5
     found = records(out)
-    for item in expand(PLAN):
+    for item in HERE:
         record = found[item.id]
         assert record.fault is not None
         assert (record.fault.kind, record.fault.place, record.split) == (item.fault.kind, item.fault.place, item.split)
@@ -176,6 +187,7 @@ def test_a_fault_that_users_did_not_feel_and_a_control_that_they_felt_are_void(s
     assert isinstance(stage.reporters, FakeReporters)
     stage.reporters.deaf = True
     assert go(stage, tmp_path / "deaf").recorded == 2
+    assert len(void_runs(tmp_path / "deaf")) == 2 * 3, "each is tried once more"
     assert {v["stage"] for v in void_runs(tmp_path / "deaf")} == {"users did not feel it"}
     stage.reporters.deaf, stage.reporters.touchy = False, True
     assert go(stage, tmp_path / "touchy").recorded == 3
@@ -201,7 +213,7 @@ def test_an_unhealthy_stack_stops_the_campaign_with_the_reason(stage: Stage, tmp
 def test_a_silent_backend_voids_the_run_instead_of_recording_an_empty_one(stage: Stage, tmp_path: Path) -> None:
     assert isinstance(stage.system, FakeSystem)
     stage.system.silent = True
-    with pytest.raises(FaultError, match="a tool did not answer: containers: 12 of 12 queries failed"):
+    with pytest.raises(FaultError, match="a tool did not answer: containers: 12 queries failed"):
         go(stage, tmp_path / "out")
 
 
@@ -220,14 +232,49 @@ def test_a_killed_campaign_resumes_and_ends_with_the_same_runs(stage: Stage, tmp
     assert set(stage.engine.states.values()) == {"running"}
 
 
-def test_a_folder_of_another_plan_or_a_second_start_without_resume_is_refused(stage: Stage, tmp_path: Path) -> None:
+def test_a_second_start_without_resume_is_refused(stage: Stage, tmp_path: Path) -> None:
     out = tmp_path / "out"
     go(stage, out)
     with pytest.raises(InvalidInputError, match="go on with --resume"):
         go(stage, out)
-    other = PLAN.model_copy(update={"seed": 9})
-    with pytest.raises(InvalidInputError, match="holds a campaign of another plan"):
-        run(other, out, stage, resume=True, progress=lambda _: None)
+
+
+def test_a_plan_that_grew_keeps_what_was_recorded_and_makes_only_what_is_new(stage: Stage, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    go(stage, out)
+    before = records(out)
+    shop = PLAN.apps["shop"]
+    grown = PLAN.model_copy(update={"apps": {"shop": shop.model_copy(update={"controls": {"none": Share(train=3, no_fault=1)}})}})
+    assert run(grown, out, stage, resume=True, progress=lambda _: None).recorded == 7
+    after = records(out)
+    assert len(after) == 7 and all(after[name] == record for name, record in before.items())
+
+
+def test_the_stack_is_restarted_after_so_many_runs(stage: Stage, tmp_path: Path) -> None:
+    renewed: list[int] = []
+    out = tmp_path / "out"
+    watched = replace(stage, renew=lambda: renewed.append(len(records(out))))
+    run(PLAN.model_copy(update={"fresh_every": 2}), out, watched, progress=lambda _: None)
+    assert renewed == [2, 4]
+
+
+def test_a_store_of_the_application_that_is_silenced_by_its_fault_voids_nothing(stage: Stage, tmp_path: Path) -> None:
+    assert isinstance(stage.system, FakeSystem)
+    snapshot = stage.system.snapshot
+    muted = replace(stage, system=stage.system)
+    stage.system.snapshot = lambda scope: replace(snapshot(scope), missing=("redis",))  # type: ignore[method-assign]
+    assert go(muted, tmp_path / "redis").recorded == 5
+    stage.system.snapshot = lambda scope: replace(snapshot(scope), missing=("jaeger",))  # type: ignore[method-assign]
+    with pytest.raises(FaultError, match="jaeger: did not answer the snapshot"):
+        go(muted, tmp_path / "jaeger")
+
+
+def test_what_tools_remember_is_asked_after_the_fault_is_undone(stage: Stage, tmp_path: Path) -> None:
+    assert isinstance(stage.system, FakeSystem)
+    stage.system.forgetful = False
+    outcome = go(stage, tmp_path / "out")
+    assert outcome.recorded == 2, "a tool that only knows the present sees nothing then"
+    assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"no tool shows its cause"}
 
 
 def test_progress_tells_the_run_the_stage_and_the_time_left(stage: Stage, tmp_path: Path) -> None:
@@ -235,6 +282,13 @@ def test_progress_tells_the_run_the_stage_and_the_time_left(stage: Stage, tmp_pa
     started = time.monotonic()
     run(PLAN, tmp_path / "out", stage, progress=told.append)
     assert told[0].seconds_left is None
-    assert {t.stage for t in told} == {"waiting until healthy", "injecting", "users feel it", "looking", "undoing"}
+    assert {t.stage for t in told} == {
+        "waiting until healthy",
+        "injecting",
+        "users feel it",
+        "looking",
+        "undoing",
+        "looking back",
+    }
     assert [t.done for t in told] == sorted(t.done for t in told)
     assert told[-1].seconds_left is not None and told[-1].seconds_left < time.monotonic() - started

@@ -60,12 +60,18 @@ def test_a_file_changed_after_freezing_is_found_out(tmp_path: Path) -> None:
         (record("x", "repeat", "w1"), r"x \(repeat\) has a report by w1"),
         (record("x", "no_fault", "w6"), "in no_fault but has a fault"),
         (record("x", "new_fault", "w6"), "container_pause is held out, yet trained on"),
+        (record("x", "new_app", "w6"), "shop is held out, yet trained on"),
         (record("x", "holiday", "w6"), "split 'holiday' is none of"),
     ],
 )
 def test_a_leak_is_refused_by_name(tmp_path: Path, extra: Record, message: str) -> None:
     with pytest.raises(DatasetError, match=message):
         freeze(store(tmp_path, *GOOD, extra))
+
+
+def test_a_place_that_is_trained_on_may_be_held_out_in_another_application(tmp_path: Path) -> None:
+    elsewhere = replace(record("x", "new_location", "w6"), system="forum")
+    assert freeze(store(tmp_path, *GOOD, elsewhere))["new_location"] == 2
 
 
 def test_the_same_run_twice_is_refused(tmp_path: Path) -> None:

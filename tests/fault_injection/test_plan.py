@@ -7,35 +7,48 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.plan import ControlPlan, FaultPlan, Plan, expand, load_plan
+from fault_injection.kinds import kind_named, kinds
+from fault_injection.plan import AppPlan, FaultPlan, Plan, Share, expand, load_plan
 from revelio.errors import InvalidInputError
 
-FIRST_LIGHT = Path("fault_injection/plans/first_light.yaml")
-PLAN = Plan(
-    app="shop",
-    seed=3,
-    faults=(
-        FaultPlan(
-            kind="container_pause",
-            places=("cart", "redis"),
-            held_out=("orders",),
-            strengths=("whole", "intermittent"),
-            train=2,
-            repeat=1,
-            new_location=1,
-        ),
-    ),
-    controls=(ControlPlan(kind="none", train=2, no_fault=1), ControlPlan(kind="benign_deploy", train=1, no_fault=1)),
+PLANS = sorted(Path("fault_injection/plans").glob("*.yaml"))
+THREE_APPS = Path("fault_injection/plans/three_apps.yaml")
+PAUSE = FaultPlan(runs=Share(train=4, repeat=2, new_location=2), places=("cart", "redis"), held_out=("orders",))
+SHOP = AppPlan(
+    each=Share(train=3),
+    faults={"container_pause": PAUSE, "container_stop": FaultPlan(), "container_kill": FaultPlan(runs=Share(new_fault=2))},
+    controls={"none": Share(train=2, no_fault=1), "benign_deploy": Share(train=1, no_fault=1)},
 )
+PLAN = Plan(seed=3, apps={"shop": SHOP, "travel": AppPlan(faults={"delay": FaultPlan(runs=Share(new_app=2))})})
 
 
 def test_runs_are_counted_as_the_plan_says() -> None:
-    assert Counter(r.split for r in expand(PLAN)) == {"train": 11, "repeat": 2, "new_location": 2, "no_fault": 2}
+    assert Counter(r.split for r in expand(PLAN)) == {
+        "train": 10,
+        "repeat": 2,
+        "new_location": 2,
+        "new_fault": 2,
+        "new_app": 2,
+        "no_fault": 2,
+    }
 
 
 def test_held_out_places_are_in_new_location_only() -> None:
     held = [r.split for r in expand(PLAN) if r.fault.place == "orders" and r.fault.kind == "container_pause"]
     assert held == ["new_location", "new_location"]
+
+
+def test_every_place_has_its_turn_before_any_comes_again() -> None:
+    trained = [r.fault for r in expand(PLAN) if r.fault.kind == "container_pause" and r.split == "train"]
+    assert Counter((f.place, f.strength) for f in trained) == {
+        (place, strength): 1 for place in ("cart", "redis") for strength in ("whole", "intermittent")
+    }
+
+
+def test_what_is_repeated_was_trained_on() -> None:
+    runs = expand(load_plan(THREE_APPS))
+    trained = {(r.app, r.fault.kind, r.fault.place) for r in runs if r.split == "train"}
+    assert {(r.app, r.fault.kind, r.fault.place) for r in runs if r.split == "repeat"} <= trained
 
 
 def test_the_order_is_random_and_repeatable() -> None:
@@ -53,32 +66,61 @@ def test_an_id_is_unique_and_tells_nothing_of_its_fault() -> None:
         assert not any(word in run.id for word in words)
 
 
-def test_the_bundled_plan_has_controls_held_out_places_and_a_test_share() -> None:
-    runs = expand(load_plan(FIRST_LIGHT))
+def test_runs_that_are_added_leave_the_others_as_they_were() -> None:
+    more = SHOP.model_copy(update={"each": Share(train=5), "controls": {"none": Share(train=4, no_fault=1)}})
+    grown = expand(PLAN.model_copy(update={"apps": {"shop": more}}))
+    assert {r for r in expand(PLAN) if r.app == "shop" and r.fault.kind != "benign_deploy"} < set(grown)
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda p: p.stem)
+def test_a_bundled_plan_has_controls_held_out_places_and_a_test_share(path: Path) -> None:
+    runs = expand(load_plan(path))
     splits = Counter(r.split for r in runs)
     controls = sum(r.fault.kind in ("none", "benign_spike", "benign_deploy") for r in runs)
-    assert 70 <= len(runs) <= 80
     assert controls / len(runs) >= 0.15
-    assert 0.3 <= 1 - splits["train"] / len(runs) <= 0.45
-    assert set(splits) == {"train", "repeat", "new_location", "no_fault"}
+    assert 0.3 <= 1 - splits["train"] / len(runs) <= 0.6
+    assert set(splits) >= {"train", "repeat", "new_location", "no_fault"}
+
+
+def test_the_plan_of_all_applications_covers_every_kind_and_holds_one_of_each_category_out() -> None:
+    runs = expand(load_plan(THREE_APPS))
+    assert len(runs) >= 600
+    assert {r.fault.kind for r in runs} == {k.name for k in kinds()}
+    assert {r.split for r in runs if r.app == "travel"} == {"new_app", "no_fault"}
+    held = {kind_named(r.fault.kind).category for r in runs if r.split == "new_fault"}
+    assert held == {k.category for k in kinds()} - {"control"}
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("app: shop\nfaults: [{kind: gremlin, places: [cart], strengths: [whole]}]", "no fault kind 'gremlin'"),
-        ("app: shop\nfaults: [{kind: container_pause, places: [moon], strengths: [whole]}]", "cannot be applied at 'moon'"),
-        ("app: shop\nfaults: [{kind: container_pause, places: [cart], strengths: [mad]}]", "no strength 'mad'"),
-        (
-            "app: shop\nfaults: [{kind: container_pause, places: [cart], held_out: [cart], strengths: [whole]}]",
-            "cart is both trained on and held out",
-        ),
-        ("app: shop\nwindow: 3", "window: Extra inputs are not permitted"),
-        ("app: shop\nbaseline_s: 0", "baseline_s: Input should be greater than 0"),
-        ("{", "cannot be read"),
+        ("faults: {gremlin: {}}", "no fault kind 'gremlin'"),
+        ("faults: {container_pause: {places: [moon]}}", "cannot be applied at 'moon'"),
+        ("faults: {container_pause: {strengths: [mad]}}", "no strength 'mad'"),
+        ("faults: {container_pause: {places: [cart], held_out: [cart]}}", "cart is both trained on and held out"),
+        ("faults: {container_pause: {runs: {train: 1, new_fault: 1}}}", "container_pause is a new fault, yet trained on"),
+        ("faults: {container_pause: {}, container_stop: {runs: {new_app: 1}}}", "is a new application, yet trained on"),
+        ("faults: {container_pause: {runs: {repeat: 1}}}", "nothing to make 1 repeat runs of"),
+        ("window: 3", "window: Extra inputs are not permitted"),
     ],
 )
 def test_a_wrong_plan_is_refused_and_the_message_names_the_entry(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(f"apps: {{shop: {{each: {{train: 1}}, {text}}}}}")
+    with pytest.raises(InvalidInputError, match=message):
+        load_plan(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("apps: {}", "apps: Dictionary should have at least 1 item"),
+        ("apps: {bakery: {}}", "bakery"),
+        ("baseline_s: 0\napps: {shop: {}}", "baseline_s: Input should be greater than 0"),
+        ("{", "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "plan.yaml"
     path.write_text(text)
     with pytest.raises(InvalidInputError, match=message):

@@ -36,8 +36,13 @@ def wanted(item: pytest.Item) -> str:
     return str(given.params["app"]) if given and "app" in given.params else str(getattr(item.module, "APP", "shop"))  # type: ignore[attr-defined]
 
 
+def disturbs(item: pytest.Item) -> bool:
+    """Whether it stops or restarts parts of the stack, which the tools go on seeing for a while: its module's ``DISTURBS``."""
+    return bool(getattr(item.module, "DISTURBS", False))  # type: ignore[attr-defined]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of one application follow each other, so that each is brought up once."""
+    """All tests of one application follow each other, so that each is brought up once; what breaks things comes last there."""
     here = [item for item in items if "tests/stack/" in item.path.as_posix()]
-    ordered = iter(sorted(here, key=lambda item: applications().index(wanted(item))))
+    ordered = iter(sorted(here, key=lambda item: (applications().index(wanted(item)), disturbs(item))))
     items[:] = [next(ordered) if item in here else item for item in items]

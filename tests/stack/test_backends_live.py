@@ -24,6 +24,7 @@ from testbed.stack import Status
 from testbed.stack.engine import ROLE_LABEL, SERVICE_LABEL, containers, engine
 from testbed.stack.project import find_project
 
+DISTURBS = True
 pytestmark = pytest.mark.stack
 
 APP = os.environ.get("APP", "shop")

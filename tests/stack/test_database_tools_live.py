@@ -33,6 +33,7 @@ from revelio.types import Query, Result, Window
 from testbed.stack import find_project
 from tests.tools.conftest import HOSTILE_NAMES, bound, filled, spec
 
+DISTURBS = True
 pytestmark = [pytest.mark.stack, pytest.mark.thorough]
 
 APP = "shop"

@@ -18,6 +18,7 @@ from fault_injection.reach import answers
 from fault_injection.spec import Fault
 from revelio.errors import FaultError
 
+DISTURBS = True
 pytestmark = [pytest.mark.stack, pytest.mark.thorough]
 
 FAULTS = (

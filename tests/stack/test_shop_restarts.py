@@ -20,6 +20,7 @@ from testbed.stack.project import find_project
 from tests.testbed.shop_customer import PLACING, Customer, customer
 
 APP = "shop"
+DISTURBS = True
 pytestmark = pytest.mark.stack
 
 BUYERS = 8

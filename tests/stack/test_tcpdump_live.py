@@ -32,6 +32,7 @@ from testbed.stack import find_project, parts_of
 from testbed.stack.engine import SERVICE_LABEL, containers, engine
 from tests.tools.conftest import bound, spec
 
+DISTURBS = True
 pytestmark = [pytest.mark.stack, pytest.mark.thorough]
 
 APP = "shop"
