@@ -30,6 +30,7 @@ def group() -> typer.Typer:
     app.command("run")(run)
     app.command("status")(status)
     app.command("check-labels")(check_labels)
+    app.command("relabel")(relabel)
     app.command("freeze")(freeze)
     app.command("rewrite")(rewrite)
     return app
@@ -121,6 +122,24 @@ def check_labels(out: Recorded, json: Json = False) -> None:
     rows = [(p.kind, p.template, p.grade, f"{p.incidents}/{p.of}", p.executed, p.proven, p.in_baseline) for p in found]
     heads = ("kind", "template", "grade", "incidents", "executed", "proven", "also in baseline")
     table("", heads, rows, numbers=(2, 3, 4, 5, 6))
+
+
+def relabel(out: Recorded, json: Json = False) -> None:
+    """Judge recorded incidents by labels.yaml as it is now, from the results that were recorded. Freeze again afterwards.
+
+    \b
+    Examples:
+      revelio campaign relabel --out data/three_apps
+    """
+    from fault_injection.relabel import relabel as judge
+    from revelio.cli.catalog import settings_catalog
+
+    with testbed_errors():
+        changed = judge(out, settings_catalog())
+    if json:
+        emit(changed)
+    else:
+        say(f"{sum(changed.values())} incidents changed" + "".join(f", {count} {kind}" for kind, count in changed.items()))
 
 
 def freeze(out: Recorded, json: Json = False) -> None:
