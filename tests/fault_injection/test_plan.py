@@ -82,10 +82,10 @@ def test_a_bundled_plan_has_controls_held_out_places_and_a_test_share(path: Path
     assert set(splits) >= {"train", "repeat", "new_location", "no_fault"}
 
 
-def test_the_plan_of_all_applications_covers_every_kind_and_holds_one_of_each_category_out() -> None:
+def test_the_plan_of_all_applications_covers_every_kind_that_users_feel_and_holds_one_of_each_category_out() -> None:
     runs = expand(load_plan(THREE_APPS))
     assert len(runs) >= 600
-    assert {r.fault.kind for r in runs} == {k.name for k in kinds()}
+    assert {r.fault.kind for r in runs} == {k.name for k in kinds()} - {"pool_too_small", "cache_disabled"}
     assert {r.split for r in runs if r.app == "travel"} == {"new_app", "no_fault"}
     held = {kind_named(r.fault.kind).category for r in runs if r.split == "new_fault"}
     assert held == {k.category for k in kinds()} - {"control"}
