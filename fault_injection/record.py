@@ -111,7 +111,7 @@ def write(
             category=kind.category,
             place=run.fault.place,
             strength=run.fault.strength,
-            parameters=tuple((k, v) for k, v in injection.parameters),
+            parameters=tuple((k, v if isinstance(v, str) else float(v)) for k, v in injection.parameters),
             verified_by=injection.verified_by,
         ),
         split=run.split,

@@ -7,6 +7,7 @@ import re
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from revelio.catalog import ToolSpec
@@ -26,8 +27,8 @@ ENOUGH_SPANS = 30
 """Spans of one operation among the traces of its service that spare asking for the operation by itself."""
 
 FEWEST_TRACES = 10
-REMEMBERED, REMEMBERED_S, SETTLED_S = 24, 60.0, 3.0
-"""Samples kept and for how long; a window is settled, so that its traces no longer change, this long after its end."""
+REMEMBERED, REMEMBERED_S, SETTLED_S = 64, 60.0, 3.0
+"""Samples kept and for how long: enough for every view of ten services. A window is settled, so that its traces no longer change, this long after its end."""
 
 MAX_OPERATIONS = 40
 """Operations of one service in a snapshot: those that took the most time."""
@@ -50,6 +51,7 @@ class Jaeger:
         self._fetch = Fetcher(spec.name, backend.url, limits)
         self._entries: frozenset[str] = frozenset()
         self._recent: Recent[Fetched] = Recent(REMEMBERED, REMEMBERED_S)
+        self._fitting: Recent[int] = Recent(REMEMBERED, REMEMBERED_S)
 
     def ping(self) -> str:
         """How many services it knows."""
@@ -142,8 +144,8 @@ class Jaeger:
         return older, newer
 
     def _fetched(self, question: Question, service: str, window: Window, most: int) -> Fetched:
-        if question.operation and question.view == "slow":
-            whole = self._fetched(Question("slow", service), service, window, most)
+        if question.operation:
+            whole = self._fetched(replace(question, operation=None), service, window, most)
             if whole.scale == 1.0 or sum(question.holds(s) for t in whole.traces for s in t.spans) >= ENOUGH_SPANS:
                 return whole
         key = json.dumps(self._params(question, service, window, most), ensure_ascii=False)
@@ -155,6 +157,7 @@ class Jaeger:
         return known
 
     def _fresh(self, question: Question, service: str, window: Window, most: int) -> Fetched:
+        most = min(most, self._fitting.get(service) or most)
         while True:
             try:
                 answer = self._fetch.get("/api/traces", self._params(question, service, window, most))
@@ -163,6 +166,7 @@ class Jaeger:
                 most //= 4
                 if most < FEWEST_TRACES:
                     raise
+                self._fitting.put(service, most)
         try:
             traces = parse_traces(answer)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
