@@ -30,6 +30,7 @@ def group() -> typer.Typer:
     app.command("run")(run)
     app.command("status")(status)
     app.command("check-labels")(check_labels)
+    app.command("templates")(templates)
     app.command("relabel")(relabel)
     app.command("freeze")(freeze)
     app.command("rewrite")(rewrite)
@@ -122,6 +123,41 @@ def check_labels(out: Recorded, json: Json = False) -> None:
     rows = [(p.kind, p.template, p.grade, f"{p.incidents}/{p.of}", p.executed, p.proven, p.in_baseline) for p in found]
     heads = ("kind", "template", "grade", "incidents", "executed", "proven", "also in baseline")
     table("", heads, rows, numbers=(2, 3, 4, 5, 6))
+
+
+def templates(out: Recorded, json: Json = False) -> None:
+    """Show where each template lit up, and where it stayed dark with nothing wrong.
+
+    "lit" counts the incidents in which a query of it was proven, of those whose fault's labels accept it; "dark" the
+    controls in which none of its queries showed anything that was not there before, of those in which it was asked.
+
+    \b
+    Examples:
+      revelio campaign templates --out data/three_apps
+      revelio campaign templates --out data/three_apps --json | jq -r '.[] | select(.proven == 0) | .template'
+    """
+    from fault_injection.labels import load_labels
+    from fault_injection.lighting import lighting
+    from revelio.cli.catalog import settings_catalog
+
+    with testbed_errors():
+        found = lighting(out, ((t.id, t.tool) for t in settings_catalog().templates), load_labels())
+    if json:
+        emit(found)
+        return
+    rows = [(x.template, f"{x.proven}/{x.accepted}", f"{x.dark}/{x.controls}", ", ".join(x.kinds)) for x in found]
+    table("", ("template", "lit", "dark", "proven for"), rows, numbers=(1, 2))
+    groups = (
+        ("accepted by incidents, but never lit up", [x.template for x in found if x.accepted and x.never_lit]),
+        (
+            "never lit up, as no incident was recorded that accepts it",
+            [x.template for x in found if x.expected and not x.accepted],
+        ),
+        ("named by no label, so never expected to light up", [x.template for x in found if not x.expected]),
+    )
+    for words, dark in groups:
+        if dark:
+            say(f"{len(dark)} {words}: {', '.join(dark)}")
 
 
 def relabel(out: Recorded, json: Json = False) -> None:

@@ -1,0 +1,94 @@
+"""Which templates were seen to light up where they should, and to stay dark where nothing is wrong."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fault_injection.labels import Accepted
+from revelio.anomaly import PRESENT
+from revelio.errors import DatasetError
+from revelio.incidents.exchange import Record, read_records
+
+CONTROL = "control"
+"""The category of runs in which nothing is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """One template over all recorded runs. ``kinds`` are those of the incidents in which it was proven.
+
+    ``accepted`` counts the incidents whose fault's labels take one of its queries as right, ``proven`` those among them in
+    which one was seen to show the fault and not to show it before. ``controls`` counts the runs without a fault in which it
+    was asked, ``dark`` those among them in which none of its queries spoke up that had not done so before as well.
+    """
+
+    template: str
+    tool: str
+    accepted: int = 0
+    proven: int = 0
+    controls: int = 0
+    dark: int = 0
+    kinds: tuple[str, ...] = ()
+    expected: bool = True
+
+    @property
+    def never_lit(self) -> bool:
+        """Whether no recorded run has shown that it can light up."""
+        return self.proven == 0
+
+
+@dataclass(slots=True)
+class _Counts:
+    accepted: int = 0
+    proven: int = 0
+    controls: int = 0
+    dark: int = 0
+    kinds: set[str] = field(default_factory=set)
+
+
+def lighting(out: Path, templates: Iterable[tuple[str, str]], labels: dict[str, tuple[Accepted, ...]]) -> tuple[Light, ...]:
+    """Every template of ``templates`` (id and tool), in that order; ``expected`` where any kind's labels name it.
+
+    ``DatasetError`` when ``out`` holds no incidents.
+    """
+    folder = out / "incidents"
+    records = read_records(folder) if folder.is_dir() else iter(())
+    counts: dict[str, _Counts] = defaultdict(_Counts)
+    seen = 0
+    for record in records:
+        seen += 1
+        if record.fault is not None and record.fault.category == CONTROL:
+            _count_control(record, counts)
+        elif record.fault is not None:
+            _count_incident(record, record.fault.kind, counts)
+    if not seen:
+        raise DatasetError(f"{folder}: holds no incidents; run a campaign first")
+    named = {entry.template for entries in labels.values() for entry in entries}
+    return tuple(_light(template, tool, counts[template], template in named) for template, tool in templates)
+
+
+def spoke_up(signal: float, healthy_signal: float | None) -> bool:
+    """Whether a result points at a fault that its baseline does not point at."""
+    return signal >= PRESENT and (healthy_signal is None or healthy_signal < PRESENT)
+
+
+def _count_incident(record: Record, kind: str, counts: dict[str, _Counts]) -> None:
+    for template in {label.template for label in record.labels}:
+        counts[template].accepted += 1
+    for template in {label.template for label in record.labels if label.proven}:
+        counts[template].proven += 1
+        counts[template].kinds.add(kind)
+
+
+def _count_control(record: Record, counts: dict[str, _Counts]) -> None:
+    loud = {r.template for r in record.results if spoke_up(r.result.signal, r.healthy_signal)}
+    for template in {r.template for r in record.results}:
+        counts[template].controls += 1
+        counts[template].dark += template not in loud
+
+
+def _light(template: str, tool: str, c: _Counts, expected: bool) -> Light:
+    return Light(template, tool, c.accepted, c.proven, c.controls, c.dark, tuple(sorted(c.kinds)), expected)
