@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from revelio.types import Evidence, RecordedResult, Result, Window
 
 AT = (("container", "cart"),)
 TEMPLATES = (("containers.state", "containers"), ("jaeger.slow", "jaeger"), ("redis.memory", "redis"))
-LABELS = {"container_pause": (Accepted(template="containers.state", grade=3), Accepted(template="jaeger.slow", grade=1))}
+LABELS: dict[str, tuple[Accepted, ...]] = {
+    "container_pause": (Accepted(template="containers.state", grade=3), Accepted(template="jaeger.slow", grade=1))
+}
 
 
-def a_run(name: str, category: str, results: dict[str, list[tuple[float, float | None]]], **proven: bool) -> Record:
+def a_run(name: str, category: str, results: Mapping[str, Sequence[tuple[float, float | None]]], **proven: bool) -> Record:
     """A run with these (signal, healthy signal) pairs by template, and labels ``containers_state=True`` for proven ones."""
     told = [RecordedResult(t, AT, Result("", s, ""), h) for t, pairs in results.items() for s, h in pairs]
     return Record(
