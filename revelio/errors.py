@@ -44,3 +44,7 @@ class StackError(RevelioError):
 
 class StoreError(RevelioError):
     """The database cannot be opened, read or written."""
+
+
+class AccessError(RevelioError):
+    """A name, password, session or token that does not let anybody in, or not to this."""

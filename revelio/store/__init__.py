@@ -1,5 +1,7 @@
-"""Keeps answers, results and feedback: SQLite by default, any SQLAlchemy address when shared."""
+"""Keeps answers, results, feedback, accounts and the audit trail: in SQLite by default, in Postgres when shared."""
 
+from revelio.store.accounts import Person, Role, allows
+from revelio.store.audit import Actor
 from revelio.store.store import Feedback, HistoryEntry, SavedAnswer, Store, Verdict
 
-__all__ = ["Feedback", "HistoryEntry", "SavedAnswer", "Store", "Verdict"]
+__all__ = ["Actor", "Feedback", "HistoryEntry", "Person", "Role", "SavedAnswer", "Store", "Verdict", "allows"]

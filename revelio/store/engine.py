@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -19,24 +20,48 @@ from revelio.errors import StoreError
 
 _WAIT_S = 10.0
 """How long a writer waits for another one."""
+_MIGRATION_LOCK = 0x5265_7665_6C69_6F
+"""Postgres locks by number; this one is ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An open database, to read from (``engine``) and to write to: ``durable`` waits for the disk, ``quick`` does not."""
+
+    engine: Engine
+    durable: Engine
+    quick: Engine
+
+    @classmethod
+    def open(cls, url: str) -> Self:
+        """Open, make and bring up to date the database at a SQLAlchemy address; ``StoreError`` when that fails."""
+        engine = open_engine(url)
+        return cls(engine, *(engine.execution_options(revelio_write=how) for how in ("durable", "quick")))
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
 
 
 def open_engine(url: str) -> Engine:
     """An engine on an up-to-date database; ``StoreError`` when it cannot be opened or migrated.
 
-    On SQLite (WAL) a commit under the execution option ``revelio_write="durable"`` is on disk when it returns; one under
-    ``"quick"`` outlives the process, but perhaps not a power cut.
+    A commit under the execution option ``revelio_write="durable"`` is on disk when it returns, on SQLite (WAL) as on
+    Postgres; one under ``"quick"`` outlives the process, but perhaps not a power cut.
     """
     try:
-        address = make_url(url)
+        address = _address(url)
         if address.get_backend_name() == "sqlite":
             if address.database and address.database != ":memory:":
                 Path(address.database).parent.mkdir(parents=True, exist_ok=True)
             engine = create_engine(address, connect_args={"timeout": _WAIT_S})
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
+        elif address.get_backend_name() == "postgresql":
+            engine = create_engine(address, pool_pre_ping=True, connect_args={"connect_timeout": int(_WAIT_S)})
+            event.listen(engine, "begin", _begin_postgres)
         else:
-            engine = create_engine(address, pool_pre_ping=True)
+            raise ArgumentError("Revelio keeps its store in SQLite (sqlite:///FILE) or Postgres (postgresql://USER@HOST/NAME)")
         migrate(engine)
     except (ArgumentError, CommandError, ImportError, OSError, SQLAlchemyError) as error:
         raise StoreError(
@@ -48,7 +73,15 @@ def open_engine(url: str) -> Engine:
 def migrate(engine: Engine) -> None:
     """Apply the migrations that the database lacks. Two processes that start together take turns."""
     with engine.execution_options(revelio_write="durable").begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
         command.upgrade(_config(connection), "head")
+
+
+def _address(url: str) -> URL:
+    # The driver that comes with Revelio, so that the address need not name it.
+    address = make_url(url.replace("postgres://", "postgresql://", 1) if url.startswith("postgres://") else url)
+    return address.set(drivername="postgresql+psycopg") if address.drivername == "postgresql" else address
 
 
 def _config(connection: Connection) -> Config:
@@ -75,12 +108,20 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
+def _begin_postgres(connection: Connection) -> None:
+    write = connection.get_execution_options().get("revelio_write")
+    if write:
+        connection.exec_driver_sql(f"SET LOCAL synchronous_commit = {'on' if write == 'durable' else 'off'}")
+
+
 @contextmanager
-def as_store_error(doing: str) -> Iterator[None]:
-    """Turn the database's own errors into ``StoreError``; ``doing`` completes "cannot ..."."""
+def as_store_error(doing: str, *, leave: type[SQLAlchemyError] | None = None) -> Iterator[None]:
+    """Turn the database's own errors into ``StoreError``, all but ``leave``; ``doing`` completes "cannot ..."."""
     try:
         yield
     except SQLAlchemyError as error:
+        if leave is not None and isinstance(error, leave):
+            raise
         raise StoreError(f"cannot {doing}: {reason(error)}; is the disk full, or the database locked or gone?") from error
 
 

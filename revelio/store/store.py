@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from sqlalchemy import insert, select
+from sqlalchemy import and_, insert, or_, select
 from sqlalchemy.orm import Session
 
 from revelio.errors import NotFoundError, StoreError
-from revelio.store.engine import as_store_error, open_engine
+from revelio.store.accounts import Accounts
+from revelio.store.audit import Actor, AuditTrail, audit_row
+from revelio.store.credentials import Sessions, Tokens
+from revelio.store.engine import Database, as_store_error
+from revelio.store.masking import mask
+from revelio.store.replays import Replays
 from revelio.store.tables import FeedbackRow, RecommendationRow, RunRow
 from revelio.types import Recommendation, Result
 
@@ -27,12 +32,16 @@ _RESULT: TypeAdapter[tuple[Result]] = TypeAdapter(tuple[Result], config=_FIGURES
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a person said about one query (``query_id``) or about the answer as a whole (None). ``given_at`` in Unix seconds."""
+    """What a person said about one query (``query_id``) or about the answer as a whole (None). ``given_at`` in Unix seconds.
+
+    ``by`` is the name of whoever said it; "" where nobody has to sign in.
+    """
 
     query_id: str | None
     verdict: Verdict
     note: str
     given_at: float
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +80,33 @@ class HistoryEntry:
 class Store:
     """The database. Safe to share between threads; every method raises ``StoreError`` when the database fails."""
 
-    def __init__(self, url: str) -> None:
-        """Open (and make, and bring up to date) the database at a SQLAlchemy address."""
-        self._engine = open_engine(url)
-        self._durable = self._engine.execution_options(revelio_write="durable")
-        self._quick = self._engine.execution_options(revelio_write="quick")
+    def __init__(self, url: str, *, masked: Collection[str] = ()) -> None:
+        """Open (and make, and bring up to date) the database at a SQLAlchemy address.
+
+        What is of the kinds in ``masked`` (``revelio.store.masking``) is never kept, neither of reports nor of notes.
+        """
+        self.database = Database.open(url)
+        self._engine = self.database.engine
+        self.accounts = Accounts(self.database)
+        self.sessions = Sessions(self.database)
+        self.tokens = Tokens(self.database)
+        self.audit = AuditTrail(self.database)
+        self.replays = Replays(self.database)
+        self._masked = tuple(masked)
 
     def close(self) -> None:
         """Let go of all connections."""
-        self._engine.dispose()
+        self.database.close()
 
     def ping(self) -> None:
         """Ask the database something; ``StoreError`` when it does not answer."""
-        with as_store_error("read the database"), Session(self._engine) as session:
+        with as_store_error("read the database"), Session(self.database.engine) as session:
             session.execute(select(RecommendationRow.id).limit(1))
 
     def save(self, recommendation: Recommendation, *, recorded: str | None = None) -> SavedAnswer:
-        """Keep a whole answer; its new id is hard to guess, because whoever has it can read the answer."""
+        """Keep a whole answer, its report masked; its new id is hard to guess, because whoever has it can read the answer."""
+        report = mask(recommendation.incident.report, self._masked)
+        recommendation = replace(recommendation, incident=replace(recommendation.incident, report=report))
         top = recommendation.queries[0] if recommendation.queries else None
         saved = SavedAnswer(secrets.token_hex(8), time.time(), recorded, recommendation)
         row = {
@@ -95,20 +114,20 @@ class Store:
             "saved_at": saved.saved_at,
             "system": recommendation.incident.system,
             "recorded": recorded,
-            "report": recommendation.incident.report,
+            "report": report,
             "model": recommendation.model,
             "abstain": recommendation.abstain,
-            "top_title": top.query.title if top else "",
+            "top_title": top.query.title.replace("\x00", "\ufffd") if top else "",
             "top_probability": top.probability if top else 0.0,
             "answer": _ANSWER.dump_json((recommendation,)).decode(),
         }
-        with as_store_error("keep the answer"), self._quick.begin() as connection:
+        with as_store_error("keep the answer"), self.database.quick.begin() as connection:
             connection.execute(insert(RecommendationRow), row)
         return saved
 
     def load(self, recommendation_id: str) -> SavedAnswer:
         """The answer with its results and feedback; ``NotFoundError`` when there is none of that id."""
-        with as_store_error("read the answer"), Session(self._engine) as session:
+        with as_store_error("read the answer"), Session(self.database.engine) as session:
             row = session.get(RecommendationRow, recommendation_id) if recommendation_id.isalnum() else None
             if row is None:
                 raise NotFoundError(f"no answer {recommendation_id!r} is stored here; /history lists those there are")
@@ -126,25 +145,40 @@ class Store:
             ran_at=time.time(),
             result=_RESULT.dump_json((result,)).decode(),
         )
-        with as_store_error("keep the result"), Session(self._quick) as session:
+        with as_store_error("keep the result"), Session(self.database.quick) as session:
             session.add(row)
             session.commit()
 
-    def add_feedback(self, recommendation_id: str, query_id: str | None, verdict: Verdict, note: str = "") -> Feedback:
+    def add_feedback(
+        self, recommendation_id: str, query_id: str | None, verdict: Verdict, note: str = "", *, by: Actor | None = None
+    ) -> Feedback:
         """Keep what a person said: when this returns it is on disk. ``NotFoundError`` when answer or query do not exist."""
         there = [q.query.id for q in self.load(recommendation_id).recommendation.queries]
         if query_id is not None and query_id not in there:
             raise NotFoundError(f"no query {query_id!r} in this answer; there are: {', '.join(there) or 'none'}")
+        actor = by or Actor("")
         row = FeedbackRow(
-            recommendation_id=recommendation_id, query_id=query_id, verdict=verdict, note=note, given_at=time.time()
+            recommendation_id=recommendation_id,
+            query_id=query_id,
+            verdict=verdict,
+            note=mask(note, self._masked),
+            given_at=time.time(),
+            by=actor.name,
         )
-        with as_store_error("keep the feedback"), Session(self._durable, expire_on_commit=False) as session:
+        with as_store_error("keep the feedback"), Session(self.database.durable, expire_on_commit=False) as session:
             session.add(row)
+            session.add(audit_row(actor, "feedback", recommendation_id, f"{verdict} {query_id or ''}".strip()))
             session.commit()
         return _feedback(row)
 
-    def history(self, limit: int = 50, before: float | None = None) -> tuple[HistoryEntry, ...]:
-        """The latest answers, newest first; ``before`` (Unix seconds) pages on to older ones."""
+    def history(
+        self, limit: int = 50, before: float | None = None, *, past: tuple[float, str] | None = None
+    ) -> tuple[HistoryEntry, ...]:
+        """The latest answers, newest first.
+
+        ``before`` (Unix seconds) pages on to older ones; so does ``past``, ``saved_at`` and id of the last one seen, which
+        leaves none out even when several were saved at once.
+        """
         columns = (
             RecommendationRow.id,
             RecommendationRow.saved_at,
@@ -158,7 +192,11 @@ class Store:
         wanted = select(*columns).order_by(RecommendationRow.saved_at.desc(), RecommendationRow.id).limit(limit)
         if before is not None:
             wanted = wanted.where(RecommendationRow.saved_at < before)
-        with as_store_error("read the history"), Session(self._engine) as session:
+        if past is not None:
+            moment, last = past
+            tied = and_(RecommendationRow.saved_at == moment, RecommendationRow.id > last)
+            wanted = wanted.where(or_(RecommendationRow.saved_at < moment, tied))
+        with as_store_error("read the history"), Session(self.database.engine) as session:
             rows = session.execute(wanted).all()
             ids = [row.id for row in rows]
             said = session.execute(
@@ -178,7 +216,7 @@ def _best(verdicts: Sequence[Verdict]) -> Verdict | None:
 
 
 def _feedback(row: FeedbackRow) -> Feedback:
-    return Feedback(row.query_id, cast(Verdict, row.verdict), row.note, row.given_at)
+    return Feedback(row.query_id, cast(Verdict, row.verdict), row.note, row.given_at, row.by)
 
 
 def _revive(row: RecommendationRow, runs: Sequence[RunRow]) -> Recommendation:

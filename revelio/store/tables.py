@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Float, ForeignKey, Index, String, Text
+from sqlalchemy import Float, ForeignKey, Index, LargeBinary, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -53,3 +53,75 @@ class FeedbackRow(Base):
     verdict: Mapped[str] = mapped_column(String(16))
     note: Mapped[str] = mapped_column(Text)
     given_at: Mapped[float] = mapped_column(Float)
+    by: Mapped[str] = mapped_column(Text, server_default="")
+
+
+class UserRow(Base):
+    """Somebody who may sign in; without ``password_hash`` only through the identity provider, who knows them as ``subject``."""
+
+    __tablename__ = "users"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    name: Mapped[str] = mapped_column(String(100), unique=True)
+    role: Mapped[str] = mapped_column(String(16))
+    password_hash: Mapped[str | None] = mapped_column(Text)
+    subject: Mapped[str | None] = mapped_column(String(500), unique=True)
+    created_at: Mapped[float] = mapped_column(Float)
+
+
+class SessionRow(Base):
+    """A browser that is signed in; ``digest`` is of the secret in its cookie."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (Index("ix_sessions_user_id", "user_id"),)
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    created_at: Mapped[float] = mapped_column(Float)
+    expires_at: Mapped[float] = mapped_column(Float)
+
+
+class TokenRow(Base):
+    """A program that may act for a user; ``digest`` is of the token, which is shown once and kept nowhere."""
+
+    __tablename__ = "tokens"
+    __table_args__ = (Index("ix_tokens_user_id", "user_id"),)
+
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    role: Mapped[str] = mapped_column(String(16))
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    created_at: Mapped[float] = mapped_column(Float)
+    expires_at: Mapped[float | None] = mapped_column(Float)
+    last_used_at: Mapped[float | None] = mapped_column(Float)
+
+
+class AuditRow(Base):
+    """Who did what, from where. Rows are only ever added, and pruned by age."""
+
+    __tablename__ = "audit"
+    __table_args__ = (Index("ix_audit_at", "at"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    at: Mapped[float] = mapped_column(Float)
+    actor: Mapped[str] = mapped_column(Text)
+    action: Mapped[str] = mapped_column(String(40))
+    target: Mapped[str] = mapped_column(Text)
+    detail: Mapped[str] = mapped_column(Text)
+    address: Mapped[str] = mapped_column(Text)
+
+
+class ReplayRow(Base):
+    """The reply to a request that carried an idempotency key; ``status`` is null while the request is still worked on."""
+
+    __tablename__ = "replays"
+    __table_args__ = (Index("ix_replays_at", "at"),)
+
+    caller: Mapped[str] = mapped_column(String(120), primary_key=True)
+    key: Mapped[str] = mapped_column(String(255), primary_key=True)
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    at: Mapped[float] = mapped_column(Float)
+    status: Mapped[int | None]
+    media_type: Mapped[str] = mapped_column(String(100))
+    body: Mapped[bytes] = mapped_column(LargeBinary)

@@ -166,7 +166,7 @@ def test_feedback_is_written_through_to_disk_after_quick_writes_too(store: Store
         assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
         levels.append((str(connection.get_execution_options().get("revelio_write")), int(level or 0)))
 
-    event.listen(store._engine, "commit", note)
+    event.listen(store.database.engine, "commit", note)
     saved = store.save(ANSWER).id
     store.add_feedback(saved, QUERY.id, "found")
     store.save_result(saved, QUERY.id, RESULT)

@@ -1,0 +1,67 @@
+"""Forgets what is older than it may become."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import Select, delete, func, select
+
+from revelio.store.engine import Database, as_store_error
+from revelio.store.replays import KEPT_S
+from revelio.store.tables import AuditRow, FeedbackRow, RecommendationRow, ReplayRow, RunRow, SessionRow
+
+_AT_ONCE = 200
+"""Answers in one transaction, so that nobody who gives feedback waits for a long one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many rows are gone (or would be)."""
+
+    answers: int
+    runs: int
+    feedback: int
+    audit: int
+
+
+def prune(database: Database, days: float, *, keep_feedback: bool = False, only_count: bool = False) -> Pruned:
+    """Delete answers (with results and feedback) and lines of the audit trail older than ``days`` days.
+
+    With ``keep_feedback`` an answer that somebody gave feedback on stays: it is what there is to learn from. Sessions that have
+    ended and replies past their time go as well.
+    """
+    limit = time.time() - days * 86400
+    answers = select(RecommendationRow.id).where(RecommendationRow.saved_at < limit)
+    if keep_feedback:
+        answers = answers.where(RecommendationRow.id.not_in(select(FeedbackRow.recommendation_id)))
+    with as_store_error("count what is old"), database.engine.connect() as connection:
+
+        def count(rows: Select[int]) -> int:
+            return connection.scalar(rows) or 0
+
+        found = Pruned(
+            count(select(func.count()).select_from(answers.subquery())),
+            count(select(func.count(RunRow.id)).where(RunRow.recommendation_id.in_(answers))),
+            count(select(func.count(FeedbackRow.id)).where(FeedbackRow.recommendation_id.in_(answers))),
+            count(select(func.count(AuditRow.id)).where(AuditRow.at < limit)),
+        )
+    if not only_count:
+        _delete(database, answers, limit)
+    return found
+
+
+def _delete(database: Database, answers: Select[str], limit: float) -> None:
+    with as_store_error("forget what is old"):
+        while True:
+            with database.durable.begin() as connection:
+                ids = list(connection.scalars(answers.limit(_AT_ONCE)))
+                for table in (RunRow, FeedbackRow):
+                    connection.execute(delete(table).where(table.recommendation_id.in_(ids)))
+                connection.execute(delete(RecommendationRow).where(RecommendationRow.id.in_(ids)))
+            if len(ids) < _AT_ONCE:
+                break
+        with database.durable.begin() as connection:
+            connection.execute(delete(AuditRow).where(AuditRow.at < limit))
+            connection.execute(delete(SessionRow).where(SessionRow.expires_at < time.time()))
+            connection.execute(delete(ReplayRow).where(ReplayRow.at < time.time() - KEPT_S))
