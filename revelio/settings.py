@@ -14,12 +14,26 @@ from revelio.errors import InvalidInputError
 BUNDLED = Path(str(files("revelio") / "bundled"))
 
 
+_PAGE = r"^(https?://\S+)?$"
+
+
 class Backend(BaseModel):
     """One tool's backend in one system."""
 
     model_config = ConfigDict(extra="forbid")
     url: str = Field(description="Address that Revelio itself asks, for example http://prometheus:9090")
-    link: str = Field("", description="Base address for deep links, as a person's browser reaches it; no links when empty")
+    link: str = Field(
+        "", pattern=_PAGE, description="Base address for deep links (elasticsearch: a Kibana), as a person's browser reaches it"
+    )
+    grafana: str = Field(
+        "",
+        pattern=_PAGE,
+        description="Base address of a Grafana: links open its Explore page, with `datasource` (prometheus)",
+    )
+    datasource: str = Field("", description="The uid that Grafana gave this backend's data source")
+    data_view: str = Field(
+        "", description="Id of the Kibana data view that links open (elasticsearch); they are written in ES|QL when empty"
+    )
 
 
 class SystemSettings(BaseModel):

@@ -16,12 +16,12 @@ from elasticsearch import NotFoundError as NoIndexError
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.tools import log_views
+from revelio.tools import links, log_query, log_views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.bounded_node import LIMITS, BoundedNode
 from revelio.tools.holes import Tree, tree
 from revelio.tools.log_patterns import Lines, level_of, mine
-from revelio.tools.log_search import BEFORE, NOW, PROBLEM_LEVELS, comparing, line_in, lines_of, over_time, scripted
+from revelio.tools.log_search import BEFORE, NOW, PROBLEM_LEVELS, comparing, line_in, lines_of, over_time
 from revelio.tools.log_views import Counts
 from revelio.types import Entity, Evidence, Query, Result, Window
 
@@ -80,11 +80,15 @@ class ElasticsearchLogs:
         return f"GET {_index(scope)}/_search\n{text}"
 
     def link(self, query: Query, scope: Scope) -> str | None:
-        """Kibana Discover with the same search as a filter, where ``link`` names a Kibana."""
+        """Kibana Discover, where ``link`` names a Kibana; None for a search that neither a data view nor ES|QL can take."""
         if not self.backend.link:
             return None
         _, wanted = self._question(query, scope)
-        return log_views.discover(self.backend.link, _index(scope), wanted, scope.baseline.start, scope.window.end)
+        whole = Window(scope.baseline.start, scope.window.end)
+        if self.backend.data_view:
+            return links.kibana_filter(self.backend.link, self.backend.data_view, wanted, whole)
+        said = log_query.esql(wanted, _index(scope))
+        return None if said is None else links.kibana_esql(self.backend.link, said, whole)
 
     def run(self, query: Query, scope: Scope) -> Result:
         """Search baseline and window, and read what the view says."""
@@ -114,8 +118,9 @@ class ElasticsearchLogs:
         if view not in self._views():
             raise SourceError(self.name, f"the query's view is {view!r}; there are: {', '.join(self._views())}")
         wanted = body.get("query", {"match_all": {}})
-        if not isinstance(wanted, dict) or scripted(wanted):
-            raise SourceError(self.name, "the query has to be a mapping in Elasticsearch's query language, without scripts")
+        why = log_query.refusal(wanted)
+        if why:
+            raise SourceError(self.name, f"the query {why}")
         return view, wanted
 
     def _run_lines(self, wanted: Tree, scope: Scope) -> Result:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.tools import trace_views
+from revelio.tools import links, trace_views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher, TooLargeError
 from revelio.tools.holes import tree
@@ -22,13 +22,13 @@ from revelio.tools.trace_views import Fetched, Question, Sample, divide
 from revelio.tools.traces import TraceSpan, figures, parse_traces
 from revelio.types import Entity, Evidence, Query, Result, SpanStat, Window
 
-SNAPSHOT_TRACES, RUN_TRACES = 200, 100
+SNAPSHOT_TRACES, RUN_TRACES, LINKED_TRACES = 200, 100, 20
 ENOUGH_SPANS = 30
 """Spans of one operation among the traces of its service that spare asking for the operation by itself."""
 
 FEWEST_TRACES = 10
 REMEMBERED, REMEMBERED_S, SETTLED_S = 64, 60.0, 3.0
-"""Samples kept and for how long: enough for every view of ten services. A window is settled, so that its traces no longer change, this long after its end."""
+"""Samples kept and for how long: enough for every view of ten services. A window's traces are settled this long after its end."""
 
 MAX_OPERATIONS = 40
 """Operations of one service in a snapshot: those that took the most time."""
@@ -84,8 +84,7 @@ class Jaeger:
         question = self._question(query, scope)
         if not self.backend.link or question.service is None:
             return None
-        params = self._params(question, question.service, scope.window, 20)
-        return f"{self.backend.link.rstrip('/')}/search?{urlencode(params)}"
+        return links.jaeger_search(self.backend.link, self._params(question, question.service, scope.window, LINKED_TRACES))
 
     def run(self, query: Query, scope: Scope) -> Result:
         """Ask for the traces of window and baseline and read what the question's view says."""

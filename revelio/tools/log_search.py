@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from revelio.tools.base import Limits, Scope
 from revelio.tools.holes import Tree
+from revelio.tools.links import iso
 from revelio.tools.log_patterns import Line, level_of
 from revelio.types import Window
 
@@ -69,18 +69,6 @@ def line_in(fields: Mapping[str, list[object]]) -> Line:
         error=one("error.type"),
         origin=f"{origin}:{one('log.origin.file.line')}" if origin else "",
     )
-
-
-def scripted(node: Tree) -> bool:
-    """Whether any part of a query is a script."""
-    if isinstance(node, dict):
-        return any("script" in key or scripted(value) for key, value in node.items())
-    return isinstance(node, list) and any(scripted(item) for item in node)
-
-
-def iso(moment: float) -> str:
-    """A moment as Elasticsearch and Kibana write it."""
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _lines(most: int, limits: Limits) -> dict[str, Tree]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from revelio.anomaly import count_deviation, signal, split
 from revelio.tools.base import Scope
 from revelio.tools.figures import counted
-from revelio.tools.holes import Tree
 from revelio.tools.log_patterns import PROBLEMS, Lines
-from revelio.tools.log_search import iso
 from revelio.types import Entity, LogPattern, Result, Series
 
 MAX_ROWS, MAX_MESSAGE = 50, 400
@@ -130,32 +126,6 @@ def of_trace(trace: str, told: Lines, counts: Counts, scope: Scope) -> Result:
         rows=_rows(ordered),
         truncated=told.total > min(len(ordered.lines), MAX_ROWS),
     )
-
-
-def discover(base: str, index: str, wanted: Tree, start: float, end: float) -> str:
-    """Kibana Discover over that time with the search as a filter, written in RISON as Kibana's addresses are."""
-    time = {"from": iso(start), "to": iso(end)}
-    filters = [{"meta": {"type": "custom", "disabled": False}, "query": wanted}]
-    state = {"index": index, "filters": filters}
-    return f"{base.rstrip('/')}/app/discover#/?_g={quote(rison({'time': time}))}&_a={quote(rison(state))}"
-
-
-def rison(value: object) -> str:
-    """A value of mappings, sequences, strings, numbers, truth and None in RISON, every string quoted."""
-    if isinstance(value, Mapping):
-        return "(" + ",".join(f"{_quoted(str(k))}:{rison(v)}" for k, v in value.items()) + ")"
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, list | tuple):
-        return "!(" + ",".join(rison(v) for v in value) + ")"
-    if isinstance(value, bool):
-        return "!t" if value else "!f"
-    return "!n" if value is None else json.dumps(value)
-
-
-def _quoted(text: str) -> str:
-    clean = text.encode("utf-8", errors="replace").decode()
-    return "'" + clean.replace("!", "!!").replace("'", "!'") + "'"
 
 
 def _rows(lines: Lines) -> tuple[tuple[str | float | None, ...], ...]:

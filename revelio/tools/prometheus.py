@@ -6,8 +6,6 @@ import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from urllib.parse import urlencode
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -15,11 +13,11 @@ from revelio.anomaly import deviation, signal, split
 from revelio.catalog import Metric, ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.tools import promql
+from revelio.tools import links, promql
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
 from revelio.tools.figures import plain
-from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series
+from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
 STEP_S = 2.0
 """Distance of points, in seconds; longer where a series would have more than ``MAX_POINTS``."""
@@ -87,16 +85,13 @@ class Prometheus:
         return promql.render(query, scope)
 
     def link(self, query: Query, scope: Scope) -> str | None:
-        """Prometheus' own graph page, ending where the window ends."""
+        """Grafana Explore where one is set, else Prometheus' own graph page; both end where the window ends."""
+        whole = Window(scope.baseline.start, scope.window.end)
+        if self.backend.grafana and self.backend.datasource:
+            return links.grafana_explore(self.backend.grafana, self.backend.datasource, self.render(query, scope), whole)
         if not self.backend.link:
             return None
-        span = {
-            "g0.expr": self.render(query, scope).encode("utf-8", errors="replace").decode(),
-            "g0.tab": "0",
-            "g0.range_input": f"{math.ceil(scope.window.end - scope.baseline.start)}s",
-            "g0.end_input": _utc(scope.window.end),
-        }
-        return f"{self.backend.link.rstrip('/')}/graph?{urlencode(span)}"
+        return links.prometheus_graph(self.backend.link, self.render(query, scope), whole)
 
     def run(self, query: Query, scope: Scope) -> Result:
         """The series over baseline and window; the furthest of them gives the signal."""
@@ -197,7 +192,3 @@ def _compare(series: Series, measure: _Measure, scope: Scope) -> str:
         return f"{series.metric}: nothing was measured in the window"
     was = f"{plain(sum(before) / len(before), measure.unit)} before" if before else "absent before"
     return f"{series.metric}: {plain(sum(now) / len(now), measure.unit)} now, {was}"
-
-
-def _utc(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -19,7 +19,6 @@ from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits
 from revelio.tools.elasticsearch import ElasticsearchLogs
-from revelio.tools.log_views import rison
 from revelio.types import Entity, Query, QueryTemplate
 from tests.tools.conftest import QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.test_fetch import raw_server
@@ -258,26 +257,40 @@ def test_no_name_changes_the_shape_of_a_request(name: str) -> None:
         assert link.count("#") == 1
 
 
-def test_the_link_opens_discover_with_the_same_filter(httpserver: HTTPServer) -> None:
-    tool = elasticsearch(httpserver, [], link="http://kibana.example/")
-    link = tool.link(bound("elasticsearch.log_rate", service="o'hara!"), SCOPE)
+def linking(data_view: str = "") -> ElasticsearchLogs:
+    backend = Backend(url="http://nowhere", link="http://kibana.example/", data_view=data_view)
+    return ElasticsearchLogs(spec("elasticsearch"), backend, QUICK)
+
+
+def test_the_link_opens_discover_on_a_data_view_with_the_same_filter() -> None:
+    link = linking("logs-of-the-shop").link(bound("elasticsearch.log_rate", service="o'hara!"), SCOPE)
     assert link is not None
     assert link.startswith("http://kibana.example/app/discover#/?_g=")
+    assert "'dataSource':('dataViewId':'logs-of-the-shop','type':'dataView')" in unquote(link)
     assert "'query':('term':('service.name':'o!'hara!!'))" in unquote(link)
-    assert elasticsearch(httpserver, []).link(bound("elasticsearch.log_rate", service="a"), SCOPE) is None
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ({"a": [1, 2.5, True, False, None]}, "('a':!(1,2.5,!t,!f,!n))"),
-        ("it's!", "'it!'s!!'"),
-        (0, "0"),
-        ([], "!()"),
-    ],
-)
-def test_rison_is_written_as_kibana_reads_it(value: object, text: str) -> None:
-    assert rison(value) == text
+def test_without_a_data_view_the_link_says_the_same_in_esql() -> None:
+    link = linking().link(bound("elasticsearch.errors", service="o'hara"), SCOPE)
+    assert link is not None
+    levels = ", ".join(f'"{level}"' for level in ("ERROR", "error", "CRITICAL", "critical", "FATAL", "fatal"))
+    said = f'FROM logs-shop | WHERE service.name == "o!\'hara" AND log.level IN ({levels}) | SORT @timestamp DESC | LIMIT 500'
+    assert unquote(link).endswith(f"&_a=('dataSource':('type':'esql'),'query':('esql':'{said}'))")
+
+
+def test_every_bundled_search_can_be_linked_without_a_data_view() -> None:
+    assert all(linking().link(query, SCOPE) for query in filled("elasticsearch", "cart"))
+
+
+def test_what_esql_cannot_say_has_no_link_without_a_data_view() -> None:
+    fuzzy = Query(QueryTemplate("own-text", "elasticsearch", "t", "", "{query: {fuzzy: {message: {value: tmeout}}}}"))
+    assert linking().link(fuzzy, SCOPE) is None
+    assert linking("logs").link(fuzzy, SCOPE) is not None
+
+
+def test_without_a_kibana_there_is_no_link() -> None:
+    tool = ElasticsearchLogs(spec("elasticsearch"), Backend(url="http://nowhere", data_view="logs"), QUICK)
+    assert tool.link(bound("elasticsearch.log_rate", service="a"), SCOPE) is None
 
 
 @pytest.mark.parametrize(
@@ -285,8 +298,11 @@ def test_rison_is_written_as_kibana_reads_it(value: object, text: str) -> None:
     [
         ("{view: pie}", "there are: lines"),
         ("{index: other, query: {match_all: {}}}", "'index'"),
-        ("{query: {script: {script: 'x'}}}", "without scripts"),
-        ("{query: {bool: {filter: [{script_score: {}}]}}}", "without scripts"),
+        ("{query: {script: {script: 'x'}}}", "uses 'script', which is not searched with"),
+        ("{query: {bool: {filter: [{script_score: {}}]}}}", "uses 'script_score'"),
+        ("{query: {wrapper: {query: eyJzY3JpcHQiOiB7fX0=}}}", "uses 'wrapper'"),
+        ("{query: {terms: {a: {index: other, id: '1', path: b}}}}", "another index"),
+        ("{query: {match_all: {}}, aggs: {a: {terms: {field: b}}}}", "'aggs'"),
         ("{query: all}", "query language"),
         ("GET /_all", "mapping"),
     ],
@@ -307,7 +323,7 @@ def refused(message: str) -> Iterator[None]:
     with pytest.raises(SourceError, match=message) as caught:
         yield
     assert caught.value.source == "elasticsearch"
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 3.0  # a busy machine takes its time
 
 
 ASK = bound("elasticsearch.errors", service="cart")
