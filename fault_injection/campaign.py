@@ -24,6 +24,7 @@ from fault_injection.plan import Plan, Run, expand
 from fault_injection.record import Glance, Seen, glance, labels_of, look_back, write
 from fault_injection.stage import Stage
 from fault_injection.tally import void_runs
+from revelio.anomaly import PRESENT
 from revelio.errors import FaultError, InvalidInputError, RevelioError, SourceError
 from revelio.incidents.exchange import Label
 from revelio.tools.base import Scope
@@ -217,7 +218,7 @@ class _Campaign:
         elif not complaint:
             raise VoidRunError("users did not feel it", f"{len(seen.notes)} visits noted")
         elif not any(label.proven and label.grade == 3 for label in labels):
-            raise VoidRunError("no tool shows its cause", f"{sum(x.proven for x in labels)} labels proven, none of grade 3")
+            raise VoidRunError("no tool shows its cause", f"no label of grade 3 proven; there was: {_shown(seen)}")
         reports = self._stage.reporters.choose(seen.notes, seen.scope.window, item.split, item.id)
         if not reports:
             raise VoidRunError("nobody would write", f"no text fits {complaint or 'a quiet time'}")
@@ -227,6 +228,12 @@ class _Campaign:
         missing = len(self._missing())
         left = missing * sum(self._took) / len(self._took) if self._took else None
         self._progress(Progress(len(self.recorded()), len(self._runs), self.void(), item.id, stage, left))
+
+
+def _shown(seen: Seen) -> str:
+    """The queries that showed something new, for whoever mends the labels."""
+    new = [r for r in seen.results if r.result.signal >= PRESENT > (r.healthy_signal or 0.0)]
+    return ", ".join(f"{r.template}({' '.join(v for _, v in r.bindings)})" for r in new) or "nothing"
 
 
 def _claim(plan: Plan, out: Path, resume: bool) -> None:
