@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from revelio.errors import InvalidInputError
+from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
 
 BUNDLED = Path(str(files("revelio") / "bundled"))
 
@@ -79,6 +80,9 @@ class Settings(BaseSettings):
     systems: dict[str, SystemSettings] = Field(default_factory=_testbed, description="Systems that can be asked about live")
     timeout_s: float = Field(5.0, gt=0, description="Longest wait for one backend request, in seconds")
     max_report_chars: int = Field(20_000, gt=0, description="Longest report accepted, in characters")
+    slack: SlackSettings = Field(default_factory=SlackSettings, description="The Slack bot")
+    alerts: AlertSettings = Field(default_factory=AlertSettings, description="Alerts that come in")
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings, description="What Revelio tells about itself")
 
     @classmethod
     def settings_customise_sources(

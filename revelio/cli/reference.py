@@ -14,6 +14,7 @@ from pydantic_core import PydanticUndefined
 from revelio.catalog import bundled_catalog
 from revelio.catalog.reference import reference as catalog_page
 from revelio.cli.app import build
+from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
 from revelio.settings import BUNDLED, Backend, Settings, SystemSettings
 
 WIDTH = 100
@@ -45,6 +46,9 @@ def settings_page() -> str:
             _table("General", Settings, "REVELIO_{}"),
             _table("A live system: `[systems.NAME]`", SystemSettings, "REVELIO_SYSTEMS__NAME__{}"),
             _table("A tool's backend: `[systems.NAME.backends.TOOL]`", Backend, "REVELIO_SYSTEMS__NAME__BACKENDS__TOOL__{}"),
+            _table("The Slack bot: `[slack]`", SlackSettings, "REVELIO_SLACK__{}"),
+            _table("Alerts: `[alerts]`", AlertSettings, "REVELIO_ALERTS__{}"),
+            _table("Telemetry: `[telemetry]`", TelemetrySettings, "REVELIO_TELEMETRY__{}"),
         )
     )
 
@@ -59,6 +63,8 @@ def _helps(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
 def _table(title: str, model: type[BaseModel], variable: str) -> str:
     rows = [f"## {title}\n", "| setting | in the environment | default | |", "|---|---|---|---|"]
     for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            continue  # a group, with a table of its own
         value = field.get_default(call_default_factory=False)
         shown = _default(value) if field.default_factory is None else "the testbed's applications"
         rows.append(f"| `{name}` | `{variable.format(name.upper())}` | {shown} | {field.description or ''} |")

@@ -1,0 +1,1 @@
+"""Where people already are: Slack, alerts that come in, assistants."""

@@ -1,0 +1,37 @@
+"""Which deliveries were taken already: who sends at least once is handled once."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+
+from sqlalchemy import Engine, delete, insert
+from sqlalchemy.exc import IntegrityError
+
+from revelio.integrations.tables import DELIVERIES
+from revelio.store.engine import as_store_error
+
+KEPT_S = 7 * 86_400.0
+"""How long a delivery is remembered: far longer than anybody tries again."""
+
+
+class Deliveries:
+    """Safe to share between threads and processes."""
+
+    def __init__(self, engine: Engine) -> None:
+        """The engine of ``open_tables``."""
+        self._engine = engine
+
+    def first(self, *key: str) -> bool:
+        """True for the one caller that may handle this delivery, in this process or another, also after a restart."""
+        now = time.time()
+        whole = hashlib.sha256("\0".join(key).encode("utf-8", "replace"))
+        digest = f"{key[0]}:{whole.hexdigest()}"
+        with as_store_error("note a delivery"):
+            try:
+                with self._engine.begin() as connection:
+                    connection.execute(insert(DELIVERIES), {"key": digest, "taken_at": now})
+                    connection.execute(delete(DELIVERIES).where(DELIVERIES.c.taken_at < now - KEPT_S))
+            except IntegrityError:
+                return False
+        return True

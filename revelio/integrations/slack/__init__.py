@@ -1,0 +1,1 @@
+"""The Slack bot: what people write, what they get, and the buttons under it."""

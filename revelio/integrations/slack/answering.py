@@ -1,0 +1,117 @@
+"""What the bot does after it has acknowledged: asks, runs, keeps verdicts, and edits its message as things happen."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from revelio.errors import RevelioError
+from revelio.integration_settings import SlackSettings
+from revelio.integrations.door import Door, choose_system
+from revelio.integrations.slack.asking import HELP, Asked
+from revelio.integrations.slack.blocks import Message, answer_message, evidence_message, plain_message
+from revelio.integrations.slack.place import Place
+from revelio.store import SavedAnswer, Verdict
+
+log = logging.getLogger(__name__)
+
+_PAGE = 200
+_LOCKS = 16
+
+
+class Answering:
+    """Safe to share between threads. Methods raise ``SlackApiError`` where Slack refuses; all else is told to the person."""
+
+    def __init__(self, door: Door, settings: SlackSettings) -> None:
+        """``door`` gives answers."""
+        self._door, self._settings = door, settings
+        self._edits = [threading.Lock() for _ in range(_LOCKS)]
+
+    def ask(self, place: Place, asked: Asked, channel: str) -> None:
+        """Answer a question in a message that is there already."""
+        if not asked.report and not asked.incident:
+            place.edit(plain_message(HELP.replace("`", "")))
+            return
+        system = (
+            ""
+            if asked.incident
+            else choose_system(self._door, asked.system, self._settings.channels.get(channel, ""), self._settings.system)
+        )
+        if not system and not asked.incident:
+            there = ", ".join(self._door.systems()) or "none is set up"
+            place.edit(plain_message(f"Which system? Begin with system:NAME; there are: {there}."))
+            return
+        self._telling(place, lambda: self._answer(place, asked, system))
+
+    def run(self, place: Place, answer_id: str, query_id: str, user: str) -> None:
+        """Run a query of an answer, post what it shows, and say so in the message."""
+        self._telling(place, lambda: self._run(place, answer_id, query_id, user))
+
+    def say(self, place: Place, answer_id: str, query_id: str, verdict: Verdict, user: str) -> None:
+        """Keep a verdict and show it in the message."""
+
+        def keep() -> None:
+            self._door.say(answer_id, query_id, verdict, f"by Slack user {user}")
+            self._redraw(place, answer_id)
+
+        self._telling(place, keep)
+
+    def page(self, answer_id: str) -> str:
+        """The address of a whole answer; "" where the settings name none."""
+        base = self._settings.public_url.rstrip("/")
+        return f"{base}/r/{answer_id}" if base else ""
+
+    def message(self, saved: SavedAnswer, doing: str = "") -> Message:
+        """An answer as a message."""
+        return answer_message(saved, page=self.page(saved.id), doing=doing)
+
+    def _answer(self, place: Place, asked: Asked, system: str) -> None:
+        report = asked.report or "what happened here?"
+        saved = self._door.ask(report, system=system or None, incident=asked.incident or None)
+        place.edit(self.message(saved))
+
+    def _run(self, place: Place, answer_id: str, query_id: str, user: str) -> None:
+        saved = self._door.answer(answer_id)
+        ranked = next((q for q in saved.recommendation.queries if q.query.id == query_id), None)
+        if ranked is not None:
+            place.edit(self.message(saved, doing=f"Running {ranked.rank}. {ranked.query.title} …"))
+        try:
+            result = self._door.run(answer_id, query_id)
+        except RevelioError:
+            self._redraw(place, answer_id)
+            raise
+        if ranked is not None:
+            place.reply(evidence_message(ranked, result))
+        self._redraw(place, answer_id)
+
+    def _redraw(self, place: Place, answer_id: str) -> None:
+        # In turns: whoever draws last must have read last.
+        with self._edits[hash(answer_id) % _LOCKS]:
+            place.edit(self.message(self._door.answer(answer_id)))
+
+    def _telling(self, place: Place, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except RevelioError as error:
+            place.reply(plain_message(str(error)))
+        except SlackApiError:
+            raise
+        except Exception:
+            log.exception("a question from Slack failed")
+            place.reply(plain_message("This is a fault in Revelio, not in what you wrote. Its log has the details."))
+
+
+def thread_messages(client: WebClient, channel: str, thread: str) -> list[dict[str, Any]]:
+    """Messages of a thread, oldest first; the first page of 200. Empty where the bot may not read it."""
+    try:
+        found = client.conversations_replies(channel=channel, ts=thread, limit=_PAGE)
+    except SlackApiError as error:
+        log.warning("cannot read a thread: %s", error.response.get("error"))
+        return []
+    messages: list[dict[str, Any]] = found.get("messages") or []
+    return messages

@@ -1,0 +1,67 @@
+"""What people write to the bot, read as a question. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+HELP = (
+    "Tell me what a user noticed, and I say which debugging queries most likely show its cause: "
+    "`/revelio checkout takes ages since lunch`. Begin with `system:NAME` to name a live system, or with `incident:ID` for a "
+    "recorded incident. In a thread, mention me and I read the thread."
+)
+_LINK = re.compile(r"<(?:https?|mailto):[^|>]*\|([^>]*)>|<((?:https?|mailto):[^|>]*)>|<[@#!][^|>]*(?:\|([^>]*))?>")
+_PLACE = re.compile(r"^\s*(system|incident):(\S+)\s*")
+_BLANKS = re.compile(r"[ \t]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: a report, and where it is about when the person said so."""
+
+    report: str
+    system: str = ""
+    incident: str = ""
+
+
+def read(text: str, limit: int) -> Asked:
+    """What somebody typed, as Slack sends it. A report over ``limit`` characters loses its middle."""
+    words = plain(text)
+    place = _PLACE.match(words)
+    report = _middle_out(words[place.end() :].strip() if place else words.strip(), limit)
+    named = {place.group(1): place.group(2)} if place else {}
+    return Asked(report, named.get("system", ""), named.get("incident", ""))
+
+
+def read_thread(messages: Iterable[Mapping[str, Any]], mention: str, limit: int) -> Asked:
+    """What people wrote in a thread, oldest first, with the mention's own words last; bots are left out, alerts are not.
+
+    A thread that an alert began is about that alert: the first message counts whoever wrote it.
+    """
+    asked = read(mention, limit)
+    lines = []
+    for place, message in enumerate(messages):
+        text = str(message.get("text") or "")
+        if (message.get("bot_id") and place) or plain(text).strip() == plain(mention).strip():
+            continue
+        lines.append(plain(text).strip())
+    lines.append(asked.report)
+    return Asked(_middle_out("\n".join(line for line in lines if line), limit), asked.system, asked.incident)
+
+
+def plain(text: str) -> str:
+    """Slack's own notation as text: links by their words, mentions of people, channels and groups dropped."""
+    words = _LINK.sub(lambda found: found.group(1) or found.group(2) or "", text)
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
+        words = words.replace(entity, character)
+    return _BLANKS.sub(" ", words.replace("\x00", ""))
+
+
+def _middle_out(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    mark = "\n…\n"
+    half = (limit - len(mark)) // 2
+    return f"{text[:half]}{mark}{text[-half:]}"

@@ -1,0 +1,166 @@
+"""An answer as Slack's blocks. Pure.
+
+What comes from telemetry or people stands in rich text, which Slack never reads as markup; only the fallback line, which it
+does read, needs escaping. Limits are those of Slack's reference of blocks.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from revelio.integrations.compact import compact
+from revelio.store import SavedAnswer, Verdict
+from revelio.types import RankedQuery, Result, fill
+
+Block = dict[str, Any]
+TOP = 3
+"""How many queries a message shows."""
+MAX_TEXT, MAX_QUERY, MAX_URL, MAX_LABEL = 1_000, 2_400, 3_000, 75
+SAID: dict[Verdict, str] = {"found": "Found it", "helpful": "Helpful", "not_useful": "Not useful"}
+ABSTAINS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is posted or edited: blocks, and the line that stands for them in notifications and screen readers."""
+
+    text: str
+    blocks: tuple[Block, ...]
+
+
+def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "") -> Message:
+    """The top three queries with buttons, and what has happened to each.
+
+    ``page`` is the address of the whole answer; ``doing`` says what is going on right now.
+    """
+    answer = saved.recommendation
+    blocks: list[Block] = [_rich(_head(saved))]
+    for name in answer.degraded:
+        blocks.append(_rich([_text(f"⚠ {name} did not answer: what it would show is not in this ranking")]))
+    if not answer.queries:
+        blocks.append(
+            _rich([_text("No query can be asked here: the inventory is empty. `revelio doctor` says which backends answer.")])
+        )
+    for ranked in answer.queries[:TOP]:
+        blocks += _query(saved, ranked)
+    if doing:
+        blocks.append(_rich([_text(doing, italic=True)]))
+    if _openable(page):
+        blocks.append(_rich([{"type": "link", "url": page, "text": "The whole answer"}]))
+    return Message(_summary(saved), tuple(blocks))
+
+
+def evidence_message(ranked: RankedQuery, result: Result) -> Message:
+    """What running a query showed, for the thread."""
+    head = [_text(f"{ranked.rank}. {ranked.query.title}\n", bold=True), _text(f"{result.summary}\n"), _text(_signal(result))]
+    blocks = [_rich(head)]
+    body = compact(result)
+    if body:
+        blocks.append(_code(body))
+    return Message(escape(cut(f"{ranked.query.title}: {result.summary}", MAX_TEXT)), tuple(blocks))
+
+
+def plain_message(text: str, *, user: str = "", quote: str = "") -> Message:
+    """A line of our own, said to ``user`` where one is given, over what somebody wrote."""
+    said: list[Block] = [{"type": "user", "user_id": user}, _text(" ")] if user else []
+    blocks = [_rich([*said, _text(text)])]
+    if quote.strip():
+        blocks.append({"type": "rich_text", "elements": [{"type": "rich_text_quote", "elements": [_text(cut(quote, MAX_TEXT))]}]})
+    return Message(escape(cut(f"{text} {quote}".strip(), MAX_TEXT)), tuple(blocks))
+
+
+def escape(text: str) -> str:
+    """Text that Slack shows as it is: no mention, no link, no markup entity."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def cut(text: str, limit: int) -> str:
+    """At most ``limit`` characters, with a mark where something is missing."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def button_value(answer_id: str, query_id: str) -> str:
+    """What a button carries."""
+    return json.dumps([answer_id, query_id])
+
+
+def read_button(value: str) -> tuple[str, str]:
+    """Answer and query of a button; ``ValueError`` for anything else."""
+    parsed = json.loads(value)
+    if not (isinstance(parsed, list) and len(parsed) == 2 and all(isinstance(p, str) for p in parsed)):
+        raise ValueError("not a button of ours")
+    return parsed[0], parsed[1]
+
+
+def _head(saved: SavedAnswer) -> list[Block]:
+    answer = saved.recommendation
+    place = saved.recorded or answer.incident.system
+    calm = f"{answer.abstain:.0%} that nothing here points at a fault"
+    return [_text(f"Revelio on {place}", bold=True), _text(f" · {calm}", bold=answer.abstain >= ABSTAINS)]
+
+
+def _query(saved: SavedAnswer, ranked: RankedQuery) -> list[Block]:
+    query, template = ranked.query, ranked.query.template
+    words = [
+        _text(f"{ranked.rank}. {query.title}", bold=True),
+        _text(f" · {ranked.probability:.0%} · {template.tool}\n"),
+        _text(fill(template.shows, query.bindings) or query.title),
+    ]
+    blocks = [_rich(words), _code(ranked.text or query.title)]
+    done = []
+    if ranked.result is not None:
+        done.append(f"▶ {ranked.result.summary} ({_signal(ranked.result)})")
+    said = saved.said(query.id)
+    if said is not None:
+        done.append(f"✔ {SAID[said.verdict]}{f' ({said.note})' if said.note else ''}")
+    if done:
+        blocks.append(_rich([_text("\n".join(done))]))
+    blocks.append(_buttons(saved.id, ranked))
+    return blocks
+
+
+def _buttons(answer_id: str, ranked: RankedQuery) -> Block:
+    value = button_value(answer_id, ranked.query.id)
+    title = f"query {ranked.rank}: {ranked.query.title}"
+    buttons = []
+    if ranked.link and _openable(ranked.link):
+        buttons.append(_button("Open", f"Open {title}", "revelio_open", value) | {"url": ranked.link})
+    buttons.append(_button("Run again" if ranked.result else "Run", f"Run {title}", "revelio_run", value))
+    buttons.append(_button("Found it", f"Found it with {title}", "revelio_found", value) | {"style": "primary"})
+    buttons.append(_button("Not useful", f"Not useful: {title}", "revelio_not_useful", value))
+    return {"type": "actions", "elements": buttons}
+
+
+def _button(words: str, label: str, action: str, value: str) -> Block:
+    text = {"type": "plain_text", "text": words, "emoji": False}
+    return {"type": "button", "text": text, "action_id": action, "value": value, "accessibility_label": cut(label, MAX_LABEL)}
+
+
+def _summary(saved: SavedAnswer) -> str:
+    answer = saved.recommendation
+    found = "; ".join(f"{q.rank}. {q.query.title} ({q.probability:.0%})" for q in answer.queries[:TOP]) or "no query can be asked"
+    return escape(cut(f"Revelio on {saved.recorded or answer.incident.system}: {found}", MAX_TEXT))
+
+
+def _signal(result: Result) -> str:
+    return f"signal {result.signal:.0%}{f': {result.reason}' if result.reason else ''}"
+
+
+def _openable(url: str) -> bool:
+    return url.startswith(("http://", "https://")) and len(url) <= MAX_URL and not set(url) & set(' \n\t"<>')
+
+
+def _rich(elements: list[Block]) -> Block:
+    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}
+
+
+def _code(text: str) -> Block:
+    return {"type": "rich_text", "elements": [{"type": "rich_text_preformatted", "elements": [_text(cut(text, MAX_QUERY))]}]}
+
+
+def _text(text: str, **style: bool) -> Block:
+    element: Block = {"type": "text", "text": cut(text, MAX_QUERY) or " "}
+    wanted = {name: True for name, on in style.items() if on}
+    return element | ({"style": wanted} if wanted else {})

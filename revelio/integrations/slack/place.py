@@ -1,0 +1,66 @@
+"""Where an answer stands in Slack: a message in a thread, or what only the asker sees. Both can be edited and replied to."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from slack_bolt import Respond
+from slack_sdk import WebClient
+
+from revelio.integrations.slack.blocks import Message
+
+
+class Place(Protocol):
+    """One message of the bot's, and the thread that it stands in."""
+
+    def edit(self, message: Message) -> None:
+        """Put this in place of what the message says."""
+        ...
+
+    def reply(self, message: Message) -> None:
+        """Add this below it."""
+        ...
+
+
+class InChannel:
+    """A message that everybody in a channel sees. Raises ``SlackApiError`` when Slack refuses."""
+
+    def __init__(self, client: WebClient, channel: str, ts: str, thread: str) -> None:
+        """``ts`` names the message, ``thread`` the thread that it is in."""
+        self._client, self._channel, self._ts, self.thread = client, channel, ts, thread
+
+    @classmethod
+    def post(cls, client: WebClient, channel: str, message: Message, thread: str | None = None) -> InChannel:
+        """Post a new message, in a thread or starting one."""
+        sent = client.chat_postMessage(channel=channel, thread_ts=thread, **_fields(message))
+        ts = str(sent["ts"])
+        return cls(client, str(sent.get("channel") or channel), ts, thread or ts)
+
+    def edit(self, message: Message) -> None:
+        """Replace the message's text."""
+        self._client.chat_update(channel=self._channel, ts=self._ts, text=message.text, blocks=list(message.blocks))
+
+    def reply(self, message: Message) -> None:
+        """Post in the same thread."""
+        self._client.chat_postMessage(channel=self._channel, thread_ts=self.thread, **_fields(message))
+
+
+class ForOne:
+    """What only the asker sees, where the bot is not in the channel. Slack forgets how to edit it after 30 minutes."""
+
+    def __init__(self, respond: Respond, *, replace: bool) -> None:
+        """``respond`` is bound to the request's own address; ``replace`` where the request came from such a message."""
+        self._respond, self._replace = respond, replace
+
+    def edit(self, message: Message) -> None:
+        """Replace the message, or say it in a new one where Slack cannot."""
+        self._respond(text=message.text, blocks=list(message.blocks), response_type="ephemeral", replace_original=self._replace)
+
+    def reply(self, message: Message) -> None:
+        """Show another one below it."""
+        self._respond(text=message.text, blocks=list(message.blocks), response_type="ephemeral", replace_original=False)
+
+
+def _fields(message: Message) -> dict[str, Any]:
+    # Previews of deep links would bury the answer, and fetch them for Slack.
+    return {"text": message.text, "blocks": list(message.blocks), "unfurl_links": False, "unfurl_media": False}
