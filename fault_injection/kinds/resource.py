@@ -166,7 +166,10 @@ class FdExhaustion(FaultKind):
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """As many files are open as may be."""
-        limit, used = engine.file_limit(fault.place), engine.open_files(fault.place)
+        try:
+            limit, used = engine.file_limit(fault.place), engine.open_files(fault.place)
+        except FaultError as error:
+            return Effect(False, str(error))
         return Effect(used >= limit - 1, f"{used} files open of {limit} allowed")
 
 
@@ -197,7 +200,12 @@ class PidLimit(FaultKind):
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It was refused another process or thread."""
-        limit, refused = engine.bounds(fault.place).processes, engine.refused_processes(fault.place)
+        limit = engine.bounds(fault.place).processes
+        try:
+            refused = engine.refused_processes(fault.place)
+        except FaultError as error:
+            again = engine.restarts(fault.place)
+            return Effect(limit > 0 and again > 0, f"{limit} processes and threads allowed; {error}, started again {again} times")
         return Effect(limit > 0 and refused > 0, f"{limit} processes and threads allowed, {refused} times refused one more")
 
 
