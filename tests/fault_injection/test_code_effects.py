@@ -133,8 +133,15 @@ def test_memory_must_grow_by_so_much(site: Site, engine: FakeEngine, monkeypatch
     readings = iter([80 * 2**20, 95 * 2**20, 95 * 2**20, 96 * 2**20])
     monkeypatch.setattr(engine, "memory_used", lambda _: next(readings))
     effect = grows(site.app(), "products", engine, ("home",), 8 * 2**20)
-    assert (effect.bites, effect.figures) == (True, "80 MiB in use, 95 MiB 0 s later")
+    assert (effect.bites, effect.figures) == (True, "80 MiB in use, 95 MiB 0 s later, started again 0 times")
     assert not grows(site.app(), "products", engine, ("home",), 8 * 2**20).bites
+
+
+def test_memory_that_ran_out_grew_enough(site: Site, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code_effects, "WATCHED_S", 0.1)
+    monkeypatch.setattr(engine, "memory_used", lambda _: 35 * 2**20)
+    monkeypatch.setattr(engine, "restarts", lambda _, counts=iter([0, 1]): next(counts))
+    assert grows(site.app(), "products", engine, ("home",), 8 * 2**20).bites
 
 
 def test_calls_are_counted_for_each_request_by_whom_they_go_to(
