@@ -53,7 +53,7 @@ def evaluate(
             chosen,
             trained,
             splits=split or TEST_SPLITS,
-            baselines=simpler(chosen) if baselines else (),
+            baselines=simpler(chosen, trained.ranker.text) if baselines else (),
             ablations=(WithoutReport(trained), WithoutEvidence(trained)) if ablations else (),
             progress=bars.report,
         )

@@ -77,10 +77,12 @@ def dataset(folder: Path, *records: Record) -> Path:
     return folder
 
 
-def example(known: Catalog, grades: dict[tuple[str, str], int], report: str = "slow", identity: str = "i") -> Example:
+def example(
+    known: Catalog, grades: dict[tuple[str, str], int], report: str = "slow", identity: str = "i", hot: str = ""
+) -> Example:
     queries = tuple(query(known, t.id, s) for t in known.templates for s in SERVICES)
     values = np.array([grades.get((q.template.id, q.bindings[0][1]), 0) for q in queries], dtype=np.int64)
-    return Example(Incident(identity, "made", report, 90.0, evidence()), queries, values)
+    return Example(Incident(identity, "made", report, 90.0, evidence(hot)), queries, values)
 
 
 class Oracle:

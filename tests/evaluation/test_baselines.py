@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 
 from revelio.catalog import Catalog
+from revelio.encoders.report import HashingEncoder
 from revelio.evaluation.baselines import ALL, baselines
 from revelio.evaluation.baselines.anomaly import Anomaly
 from revelio.evaluation.baselines.bm25 import Bm25
 from revelio.evaluation.baselines.frequency import Frequency
+from revelio.evaluation.baselines.nearest import Nearest
+from revelio.evaluation.baselines.paper import PaperArchitecture
 from revelio.evaluation.baselines.tfidf import TfIdf
+from revelio.evaluation.baselines.trees import BoostedTrees
+from revelio.evaluation.baselines.zero_shot import ZeroShot
 from revelio.evaluation.method import Example, Method
 from revelio.types import Incident, Query
 from tests.evaluation.made import SERVICES, catalog, evidence, example, query
+
+TEXT = HashingEncoder()
 
 
 @pytest.fixture
@@ -36,7 +43,7 @@ def _first(method: Method, known: Catalog, report: str, hot: str = "") -> Query:
 @pytest.mark.parametrize("name", ALL)
 def test_every_baseline_gives_a_distribution_over_all_candidates(name: str, known: Catalog) -> None:
     one = example(known, {("meter.cpu", "cart"): 3})
-    method = ALL[name](known)
+    method = ALL[name](known, TEXT)
     method.fit([one])
     scores = method.score(one.incident, one.queries)
     assert np.exp(scores.log_probabilities).sum() == pytest.approx(1.0)
@@ -46,14 +53,14 @@ def test_every_baseline_gives_a_distribution_over_all_candidates(name: str, know
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_baseline_bears_an_incident_without_candidates(name: str, known: Catalog) -> None:
-    method = ALL[name](known)
+    method = ALL[name](known, TEXT)
     method.fit([])
     one = example(known, {})
     assert method.score(one.incident, ()).log_probabilities.shape == (0,)
 
 
 def test_baselines_are_made_anew_each_time(known: Catalog) -> None:
-    once, again = baselines(known), baselines(known)
+    once, again = baselines(known, TEXT), baselines(known, TEXT)
     assert [b.name for b in once] == list(ALL)
     assert not {id(b) for b in once} & {id(b) for b in again}
 
@@ -107,3 +114,28 @@ def test_tfidf_learns_the_template_and_takes_the_place_that_is_mentioned(known: 
     queries = _queries(known)
     well = method.score(Incident("x", "made", "all well", 90.0, evidence()), queries).abstain
     assert well > 0.5 > method.score(Incident("x", "made", "pages crawl", 90.0, evidence()), queries).abstain
+
+
+def test_zero_shot_follows_what_the_report_sounds_like(known: Catalog) -> None:
+    assert _first(ZeroShot(TEXT), known, "memory of payment bytes") == query(known, "meter.memory", "payment")
+
+
+def test_the_nearest_incident_gives_the_template_and_the_evidence_the_place(known: Catalog) -> None:
+    method = Nearest(known, TEXT)
+    method.fit([example(known, {("meter.cpu", "cart"): 3}, hot="cart", identity=str(i)) for i in range(5)])
+    assert _first(method, known, "slow", hot="orders") == query(known, "meter.cpu", "orders")
+
+
+def test_boosted_trees_learn_which_reading_shows_the_cause(known: Catalog) -> None:
+    method = BoostedTrees(known)
+    places = ("cart", "orders", "payment") * 8
+    method.fit([example(known, {("meter.cpu", p): 3}, hot=p, identity=str(i)) for i, p in enumerate(places)])
+    assert _first(method, known, "", hot="orders") == query(known, "meter.cpu", "orders")
+
+
+def test_the_paper_s_architecture_learns_which_words_call_for_which_tool(known: Catalog) -> None:
+    method = PaperArchitecture(TEXT)
+    told = {"everything crawls": ("meter.cpu", "cart"), "it says failed": ("logs.errors", "cart")}
+    method.fit([example(known, {right: 3}, report=said, identity=f"{said}{i}") for i in range(6) for said, right in told.items()])
+    assert _first(method, known, "everything crawls") == query(known, "meter.cpu", "cart")
+    assert _first(method, known, "it says failed") == query(known, "logs.errors", "cart")

@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from revelio.catalog import Catalog
+from revelio.encoders.report import TextEncoder
 from revelio.evaluation.baselines.anomaly import Anomaly
 from revelio.evaluation.baselines.bm25 import Bm25
 from revelio.evaluation.baselines.frequency import Frequency
+from revelio.evaluation.baselines.nearest import Nearest
+from revelio.evaluation.baselines.paper import PaperArchitecture
 from revelio.evaluation.baselines.shuffled import Shuffled
 from revelio.evaluation.baselines.tfidf import TfIdf
+from revelio.evaluation.baselines.trees import BoostedTrees
+from revelio.evaluation.baselines.zero_shot import ZeroShot
 from revelio.evaluation.method import Baseline
 
-ALL: dict[str, Callable[[Catalog], Baseline]] = {
-    "random": lambda catalog: Shuffled(),
-    "frequency": lambda catalog: Frequency(),
-    "bm25": lambda catalog: Bm25(),
-    "tfidf_logistic": lambda catalog: TfIdf(),
-    "anomaly": Anomaly,
+ALL: dict[str, Callable[[Catalog, TextEncoder], Baseline]] = {
+    "random": lambda catalog, text: Shuffled(),
+    "frequency": lambda catalog, text: Frequency(),
+    "bm25": lambda catalog, text: Bm25(),
+    "zero_shot": lambda catalog, text: ZeroShot(text),
+    "tfidf_logistic": lambda catalog, text: TfIdf(),
+    "nearest_incident": Nearest,
+    "anomaly": lambda catalog, text: Anomaly(catalog),
+    "boosted_trees": lambda catalog, text: BoostedTrees(catalog),
+    "paper_architecture": lambda catalog, text: PaperArchitecture(text),
 }
 
 
-def baselines(catalog: Catalog) -> tuple[Baseline, ...]:
-    """One of each, not fitted yet."""
-    return tuple(make(catalog) for make in ALL.values())
+def baselines(catalog: Catalog, text: TextEncoder) -> tuple[Baseline, ...]:
+    """One of each, not fitted yet; ``text`` is a sentence encoder as published."""
+    return tuple(make(catalog, text) for make in ALL.values())

@@ -1,0 +1,84 @@
+"""The past incident most like this one: what was the answer then, at the place that now stands where that one stood."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from revelio.catalog import Catalog
+from revelio.encoders.query import EncodedIncident, QueryEncoder
+from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
+from revelio.evaluation.method import Example, Scores, from_weights
+from revelio.types import Incident, Query
+
+NEIGHBOURS = 5
+_EVIDENCE = 2.0
+"""Weight of what tools saw beside what the report said."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """One training case: where it lies, which templates showed its cause, and whether anything was wrong."""
+
+    said: Floats
+    seen: dict[str, float]
+    templates: frozenset[str]
+    calm: bool
+
+
+class Nearest:
+    """Votes of the five nearest past cases for templates; places by how far each left its own past."""
+
+    name = "nearest_incident"
+
+    def __init__(self, catalog: Catalog, text: TextEncoder) -> None:
+        """The catalog tells each metric's ripple, ``text`` gives unit vectors."""
+        noise = {m.name: m.noise for tool in catalog.tools for m in tool.metrics}
+        self._text = CachingEncoder(text)
+        self._encoder = QueryEncoder(self._text, {}, noise)
+        self._past: list[_Past] = []
+
+    def fit(self, examples: Sequence[Example]) -> None:
+        """Remember every case that has an answer or is calm."""
+        for example in examples:
+            best = frozenset(q.template.id for q in example.best)
+            if best or not example.grades.any():
+                encoded = self._encoded(example.incident, example.queries)
+                self._past.append(_Past(encoded.report, _seen(encoded), best, not best))
+
+    def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
+        """Votes, each shared over the template's places by their distance; uniform when nothing was remembered."""
+        if not queries or not self._past:
+            return from_weights(np.ones(len(queries)), 0.5)
+        encoded = self._encoded(incident, queries)
+        seen = _seen(encoded)
+        near = sorted(self._past, key=lambda past: _distance(past, encoded.report, seen))[:NEIGHBOURS]
+        votes: dict[str, float] = defaultdict(float)
+        for past in near:
+            for template in past.templates:
+                votes[template] += 1.0 / len(past.templates)
+        place = np.exp(4.0 * encoded.table("worst")[encoded.row, encoded.column].astype(np.float64))
+        total: dict[str, float] = defaultdict(float)
+        for query, share in zip(queries, place, strict=True):
+            total[query.template.id] += share
+        weights = [(votes[q.template.id] + 1e-3) * s / total[q.template.id] for q, s in zip(queries, place, strict=True)]
+        return from_weights(np.array(weights), sum(p.calm for p in near) / len(near))
+
+    def _encoded(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
+        return self._encoder.encode(incident, queries, self._text.encode([incident.report])[0])
+
+
+def _seen(encoded: EncodedIncident) -> dict[str, float]:
+    """How far each template's furthest reading left its past, wherever that was."""
+    furthest = encoded.table("worst").max(axis=1)
+    return {t.id: float(v) for t, v in zip(encoded.templates, furthest, strict=True)}
+
+
+def _distance(past: _Past, said: Floats, seen: dict[str, float]) -> float:
+    shared = sorted(past.seen.keys() & seen.keys())
+    gap = np.array([np.clip(past.seen[t], 0, 2) - np.clip(seen[t], 0, 2) for t in shared])
+    evidence = float(np.sqrt(np.mean(gap**2))) if len(gap) else 1.0
+    return 1.0 - float(past.said @ said) + _EVIDENCE * evidence

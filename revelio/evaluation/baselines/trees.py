@@ -1,0 +1,68 @@
+"""The evidence alone, learned: gradient-boosted trees over each candidate's own figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revelio.catalog import Catalog
+from revelio.encoders.query import COMPONENT, NEIGHBOURS, OWN, EncodedIncident, QueryEncoder
+from revelio.encoders.report import HashingEncoder
+from revelio.errors import RevelioError
+from revelio.evaluation.method import Example, Scores, from_weights
+from revelio.types import Incident, Query
+
+COLUMNS = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS)
+WRONG_KEPT = 60
+"""Wrong candidates that an incident teaches with: all that read something unusual first, the rest by lot."""
+
+
+class BoostedTrees:
+    """P(shows the cause | the candidate's figures, its template), normalised over the candidates. Reads no report."""
+
+    name = "boosted_trees"
+
+    def __init__(self, catalog: Catalog) -> None:
+        """Untrained. The catalog tells each metric's ripple, and which templates there are."""
+        noise = {m.name: m.noise for tool in catalog.tools for m in tool.metrics}
+        self._text = HashingEncoder()
+        self._encoder = QueryEncoder(self._text, {}, noise)
+        self._number = {t.id: float(i) for i, t in enumerate(catalog.templates)}
+        self._model: Any = None
+
+    def fit(self, examples: Sequence[Example]) -> None:
+        """One incident once, whoever reported it."""
+        try:
+            from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415  only training set-ups have it
+        except ModuleNotFoundError as error:
+            raise RevelioError("boosted trees need scikit-learn; run `make install` or install revelio[train]") from error
+        rng = np.random.default_rng(0)
+        rows, right = [], []
+        for example in {e.incident.id: e for e in examples}.values():
+            flat = self._flat(example.incident, example.queries)
+            good = example.grades == 3
+            unusual = np.argsort(-flat[:, 1] - 1e-3 * rng.random(len(flat)))
+            kept = np.union1d(np.flatnonzero(good), unusual[:WRONG_KEPT])
+            rows.append(flat[kept])
+            right.append(good[kept])
+        labels = np.concatenate(right) if right else np.zeros(0)
+        if labels.any() and not labels.all():
+            self._model = HistGradientBoostingClassifier(max_iter=200, learning_rate=0.06, l2_regularization=1.0, random_state=0)
+            self._model.fit(np.concatenate(rows), labels)
+
+    def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
+        """Uniform when training had nothing to teach."""
+        if self._model is None or not queries:
+            return from_weights(np.ones(len(queries)), 0.5)
+        chance = self._model.predict_proba(self._flat(incident, queries))[:, 1]
+        return from_weights(chance, float(1.0 - chance.max()))
+
+    def _flat(self, incident: Incident, queries: tuple[Query, ...]) -> NDArray[np.float64]:
+        """``[N, figures + 1]``; the last column numbers the template."""
+        encoded: EncodedIncident = self._encoder.encode(incident, queries, self._text.encode([""])[0])
+        figures = [encoded.table(name)[encoded.row, encoded.column] for name in COLUMNS]
+        number = [self._number.get(q.template.id, -1.0) for q in queries]
+        return np.stack([*figures, np.array(number)], axis=1)

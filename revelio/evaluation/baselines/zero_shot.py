@@ -1,0 +1,37 @@
+"""Sentence embeddings as published, nothing learned: the queries that say most nearly what the report says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from revelio.encoders.query import template_words
+from revelio.encoders.report import CachingEncoder, TextEncoder
+from revelio.evaluation.method import Example, Scores, from_logits
+from revelio.types import Incident, Query
+
+_SHARPNESS = 20.0
+"""Turns cosines into logits, as sentence encoders are trained (Reimers and Gurevych, 2019)."""
+
+
+class ZeroShot:
+    """Cosine of the report and each candidate's title, what it shows and where."""
+
+    name = "zero_shot"
+
+    def __init__(self, text: TextEncoder) -> None:
+        """``text`` gives unit vectors."""
+        self._text = CachingEncoder(text)
+
+    def fit(self, examples: Sequence[Example]) -> None:
+        """Nothing to learn."""
+
+    def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
+        """A softmax over cosines; it abstains the more, the less the best candidate resembles the report."""
+        if not queries:
+            return from_logits(np.zeros(0), 1.0)
+        said = self._text.encode([incident.report])[0]
+        asked = self._text.encode([f"{template_words(q.template)} {' '.join(v for _, v in q.bindings)}" for q in queries])
+        cosine = (asked @ said).astype(np.float64)
+        return from_logits(_SHARPNESS * cosine, float(1.0 - cosine.max()))
