@@ -160,7 +160,7 @@ class FdExhaustion(FaultKind):
 
         return Change(
             do=(Step("restart", fault.place, container), limit(wanted)),
-            undo=(Step("start", fault.place, container), limit(before)),
+            undo=(Step("restart", fault.place, container), limit(before)),
             parameters=(("limit", wanted), ("used_before", used)),
         )
 

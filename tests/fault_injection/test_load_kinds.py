@@ -99,7 +99,7 @@ def test_where_a_service_is_too_busy_to_show_its_figures_those_who_wait_are_coun
 
     monkeypatch.setattr(kinds_module, "requests_served", refused)
     fault = Fault("traffic_flood", "search", "hard")
-    for waiting, bites in ((90, False), (200, True)):
+    for waiting, bites in ((90, False), (600, True)):
         world.open_files = lambda service, waiting=waiting: waiting  # type: ignore[misc, method-assign]
         assert kind_named("traffic_flood").measure(app, fault, world).bites == bites
         assert not kind_named("traffic_flood").gone(app, fault, world).bites
