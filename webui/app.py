@@ -22,6 +22,7 @@ from webui.pages import pages
 from webui.problems import add_handlers
 from webui.reference import reference
 from webui.rendering import STATIC
+from webui.webhooks import webhooks
 
 _ABOUT = "Turns a vague bug report into the few debugging queries most likely to show its root cause."
 _BYTES_PER_CHARACTER = 12
@@ -58,7 +59,7 @@ def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI
     )
     app.state.desk = desk
     add_handlers(app)
-    for router in (api, probes, reference, pages):
+    for router in (api, probes, reference, pages, webhooks(settings, desk)):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     # The last one added is the first to see a request.

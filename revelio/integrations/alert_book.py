@@ -46,7 +46,7 @@ class AlertBook:
     """Safe to share between threads and processes. Every method raises ``StoreError`` when the database fails."""
 
     def __init__(self, engine: Engine) -> None:
-        """The engine of ``open_tables``."""
+        """The engine of ``make_tables``."""
         self._engine = engine
 
     def fold(self, alert: Alert, system: str) -> tuple[AlertIncident | None, Outcome]:
@@ -113,7 +113,7 @@ class AlertBook:
 
 
 def _begin(connection: Connection, alert: Alert, system: str) -> tuple[AlertIncident | None, Outcome]:
-    same_run = (ALERTS.c.key == alert.digest) & (ALERTS.c.started == alert.started)
+    same_run = (ALERTS.c.key == alert.digest) & (ALERTS.c.started == alert.started[:64])
     known = connection.execute(select(ALERTS.c.id).where(or_(ALERTS.c.open_key == alert.digest, same_run))).scalar()
     if known is not None:
         connection.execute(update(ALERTS).where(ALERTS.c.id == known).values(repeats=ALERTS.c.repeats + 1))

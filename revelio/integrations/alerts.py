@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from revelio.errors import InvalidInputError
 
 MAX_LINES = 10
+MAX_TITLE, MAX_LINK = 300, 2_000
 MAX_REPORT = 4_000
 """Longest report made of an alert, in characters."""
 _WORDS = ("summary", "message", "title", "description")
@@ -73,7 +74,7 @@ M = TypeVar("M", bound=BaseModel)
 def parse(model: type[M], payload: object, source: str) -> M:
     """The payload as its model; ``InvalidInputError`` names the fields that are wrong, not their values."""
     try:
-        return model.model_validate(payload)
+        return model.model_validate(_writable(payload))
     except ValidationError as error:
         fields = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'body'}: {e['msg']}" for e in error.errors()[:5])
         raise InvalidInputError(f"this is no webhook of {source}: {fields}") from error
@@ -90,10 +91,10 @@ def grouped(source: str, group: AlertGroup, system_label: str) -> Alert:
         status=group.status,
         # What is resolved may have been left out of a later notification, so only an open incident's first start is compared.
         started=min(a.starts_at for a in firing),
-        title=title or "an alert",
+        title=title[:MAX_TITLE] or "an alert",
         report=report_of([line_of(a.labels, a.annotations) for a in firing]),
         system=labels.get(system_label, ""),
-        link=group.external_url,
+        link=group.external_url[:MAX_LINK],
     )
 
 
@@ -118,8 +119,7 @@ def report_of(lines: Sequence[str]) -> str:
     """Lines as a report; more than ten are counted."""
     unique = list(dict.fromkeys(line for line in lines if line))
     more = [f"and {len(unique) - MAX_LINES} more"] if len(unique) > MAX_LINES else []
-    text = "\n".join([*unique[:MAX_LINES], *more]).replace("\x00", "")
-    return text[:MAX_REPORT] or "an alert without words"
+    return "\n".join([*unique[:MAX_LINES], *more])[:MAX_REPORT] or "an alert without words"
 
 
 def text_at(payload: Mapping[str, Any], *path: str) -> str:
@@ -128,3 +128,14 @@ def text_at(payload: Mapping[str, Any], *path: str) -> str:
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None
     return found if isinstance(found, str) else ""
+
+
+def _writable(payload: Any) -> Any:
+    """Without what no database keeps: NUL bytes and halves of surrogate pairs."""
+    if isinstance(payload, str):
+        return payload.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+    if isinstance(payload, list):
+        return [_writable(part) for part in payload]
+    if isinstance(payload, dict):
+        return {_writable(name): _writable(value) for name, value in payload.items()}
+    return payload

@@ -14,7 +14,7 @@ _STEPS = 24
 def compact(result: Result, *, rows: int = 6, width: int = 28) -> str:
     """Rows, series or spans of a result, at most ``rows`` of them, cells at most ``width`` characters; "" when it has none."""
     if result.series:
-        shown, there = [_curve(s, width) for s in result.series[:rows]], len(result.series)
+        shown, there = _curves(result.series[:rows], width), len(result.series)
     elif result.spans:
         shown, there = _tree(result.spans, rows, width), len(result.spans)
     elif result.rows:
@@ -28,24 +28,29 @@ def compact(result: Result, *, rows: int = 6, width: int = 28) -> str:
     return "\n".join(shown)
 
 
-def sparkline(values: Sequence[float], steps: int = _STEPS) -> str:
-    """Block characters from the least to the greatest value; a gap stays a blank."""
-    buckets = [values[i * len(values) // steps : (i + 1) * len(values) // steps] for i in range(min(steps, len(values)))]
-    if len(values) <= steps:
-        buckets = [[v] for v in values]
+def sparkline(values: Sequence[float], low: float, high: float, steps: int = _STEPS) -> str:
+    """Block characters on a scale from ``low`` to ``high``; each shows the greatest value of its step, a gap is a blank."""
+    count = min(steps, len(values))
+    buckets = [values[i * len(values) // count : (i + 1) * len(values) // count] for i in range(count)]
     peaks = [max((v for v in bucket if math.isfinite(v)), default=math.nan) for bucket in buckets]
-    finite = [p for p in peaks if math.isfinite(p)]
-    low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
     scale = (len(_BARS) - 1) / (high - low) if high > low else 0.0
     return "".join(_BARS[round((p - low) * scale)] if math.isfinite(p) else " " for p in peaks)
 
 
-def _curve(series: Series, width: int) -> str:
-    finite = [v for v in series.values if math.isfinite(v)]
-    figures = (
-        f"{_figure(finite[0])} → {_figure(finite[-1])}, most {_figure(max(finite))} {series.unit}" if finite else "no values"
-    )
-    return f"{_cut(f'{series.entity.name} {series.metric}', width):<{width}} {sparkline(series.values)} {figures}".rstrip()
+def _curves(all_series: Sequence[Series], width: int) -> list[str]:
+    # One scale for what has one unit: noise must not look like a jump.
+    lines = []
+    for series in all_series:
+        finite = [v for v in series.values if math.isfinite(v)]
+        alike = [v for s in all_series if s.unit == series.unit for v in s.values if math.isfinite(v)]
+        name = f"{_cut(f'{series.entity.name} {series.metric}', width):<{width}}"
+        if finite:
+            curve = sparkline(series.values, min(alike), max(alike))
+            first, last, most = _figure(finite[0]), _figure(finite[-1]), _figure(max(finite))
+            lines.append(f"{name} {curve} {first} → {last}, most {most} {series.unit}".rstrip())
+        else:
+            lines.append(f"{name} no values")
+    return lines
 
 
 def _tree(spans: Sequence[Span], rows: int, width: int) -> list[str]:

@@ -19,7 +19,7 @@ class Deliveries:
     """Safe to share between threads and processes."""
 
     def __init__(self, engine: Engine) -> None:
-        """The engine of ``open_tables``."""
+        """The engine of ``make_tables``."""
         self._engine = engine
 
     def first(self, *key: str) -> bool:

@@ -40,8 +40,8 @@ class Door(Protocol):
         """Run one query of a kept answer, and keep the result."""
         ...
 
-    def say(self, answer_id: str, query_id: str | None, verdict: Verdict, note: str = "") -> None:
-        """Keep what a person said; on disk when this returns."""
+    def say(self, answer_id: str, query_id: str | None, verdict: Verdict, note: str = "", by: str = "") -> None:
+        """Keep what somebody (``by``) said; on disk when this returns."""
         ...
 
 

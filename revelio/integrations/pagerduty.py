@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from revelio.integrations.alerts import Alert, parse, report_of, text_at
+from revelio.integrations.alerts import MAX_LINK, MAX_TITLE, Alert, parse, report_of, text_at
 
 _BEGINS = ("incident.triggered", "incident.reopened")
 _ENDS = ("incident.resolved",)
@@ -45,10 +45,10 @@ def read(payload: object) -> Alert | None:
         key=incident,
         status="resolved" if event.event_type in _ENDS else "firing",
         started=event.occurred_at or event.id,
-        title=title,
+        title=title[:MAX_TITLE],
         report=report_of([f"{title} ({service})" if service else title]),
         system=service,
-        link=text_at(data, "html_url"),
+        link=text_at(data, "html_url")[:MAX_LINK],
     )
 
 

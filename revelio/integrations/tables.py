@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Column, Engine, Float, Integer, MetaData, String, Table, Text
 from sqlalchemy.exc import SQLAlchemyError
 
-from revelio.store.engine import as_store_error, open_engine
+from revelio.store.engine import Database, as_store_error
 
 METADATA = MetaData()
 
@@ -39,12 +39,11 @@ ALERTS = Table(
 )
 
 
-def open_tables(url: str) -> Engine:
-    """An engine on a database that has these tables; ``StoreError`` when it cannot be opened."""
-    engine = open_engine(url).execution_options(revelio_write="durable")
+def make_tables(database: Database) -> Engine:
+    """An engine on an open database that has these tables, whose commits are on disk; ``StoreError`` when that fails."""
     with as_store_error("make the tables of the integrations"):
         try:
-            METADATA.create_all(engine)
+            METADATA.create_all(database.durable)
         except SQLAlchemyError:
-            METADATA.create_all(engine)  # another process made them in between; what fails twice is an error
-    return engine
+            METADATA.create_all(database.durable)  # another process made them in between; what fails twice is an error
+    return database.durable

@@ -56,7 +56,7 @@ class Answering:
         """Keep a verdict and show it in the message."""
 
         def keep() -> None:
-            self._door.say(answer_id, query_id, verdict, f"by Slack user {user}")
+            self._door.say(answer_id, query_id, verdict, by=f"Slack user {user}")
             self._redraw(place, answer_id)
 
         self._telling(place, keep)

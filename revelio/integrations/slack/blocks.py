@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from revelio.integrations.compact import compact
-from revelio.store import SavedAnswer, Verdict
+from revelio.store import Feedback, SavedAnswer, Verdict
 from revelio.types import RankedQuery, Result, fill
 
 Block = dict[str, Any]
 TOP = 3
 """How many queries a message shows."""
-MAX_TEXT, MAX_QUERY, MAX_URL, MAX_LABEL = 1_000, 2_400, 3_000, 75
+MAX_TITLE, MAX_TEXT, MAX_CODE, MAX_URL, MAX_LABEL = 200, 800, 2_400, 3_000, 75
 SAID: dict[Verdict, str] = {"found": "Found it", "helpful": "Helpful", "not_useful": "Not useful"}
 ABSTAINS = 0.5
 
@@ -54,7 +54,11 @@ def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "") -> Me
 
 def evidence_message(ranked: RankedQuery, result: Result) -> Message:
     """What running a query showed, for the thread."""
-    head = [_text(f"{ranked.rank}. {ranked.query.title}\n", bold=True), _text(f"{result.summary}\n"), _text(_signal(result))]
+    head = [
+        _text(f"{cut(f'{ranked.rank}. {ranked.query.title}', MAX_TITLE)}\n", bold=True),
+        _text(f"{cut(result.summary, MAX_TEXT)}\n"),
+        _text(_signal(result)),
+    ]
     blocks = [_rich(head)]
     body = compact(result)
     if body:
@@ -104,21 +108,26 @@ def _head(saved: SavedAnswer) -> list[Block]:
 def _query(saved: SavedAnswer, ranked: RankedQuery) -> list[Block]:
     query, template = ranked.query, ranked.query.template
     words = [
-        _text(f"{ranked.rank}. {query.title}", bold=True),
+        _text(cut(f"{ranked.rank}. {query.title}", MAX_TITLE), bold=True),
         _text(f" · {ranked.probability:.0%} · {template.tool}\n"),
-        _text(fill(template.shows, query.bindings) or query.title),
+        _text(cut(fill(template.shows, query.bindings) or query.title, MAX_TEXT)),
     ]
     blocks = [_rich(words), _code(ranked.text or query.title)]
     done = []
     if ranked.result is not None:
-        done.append(f"▶ {ranked.result.summary} ({_signal(ranked.result)})")
+        done.append(f"▶ {cut(ranked.result.summary, MAX_TEXT)} ({_signal(ranked.result)})")
     said = saved.said(query.id)
     if said is not None:
-        done.append(f"✔ {SAID[said.verdict]}{f' ({said.note})' if said.note else ''}")
+        done.append(_said(said))
     if done:
         blocks.append(_rich([_text("\n".join(done))]))
     blocks.append(_buttons(saved.id, ranked))
     return blocks
+
+
+def _said(said: Feedback) -> str:
+    by = f", says {said.by}" if said.by else ""
+    return f"✔ {SAID[said.verdict]}{by}{f': {cut(said.note, MAX_TEXT)}' if said.note else ''}"
 
 
 def _buttons(answer_id: str, ranked: RankedQuery) -> Block:
@@ -145,7 +154,7 @@ def _summary(saved: SavedAnswer) -> str:
 
 
 def _signal(result: Result) -> str:
-    return f"signal {result.signal:.0%}{f': {result.reason}' if result.reason else ''}"
+    return f"signal {result.signal:.0%}{f': {cut(result.reason, MAX_TITLE)}' if result.reason else ''}"
 
 
 def _openable(url: str) -> bool:
@@ -157,10 +166,10 @@ def _rich(elements: list[Block]) -> Block:
 
 
 def _code(text: str) -> Block:
-    return {"type": "rich_text", "elements": [{"type": "rich_text_preformatted", "elements": [_text(cut(text, MAX_QUERY))]}]}
+    return {"type": "rich_text", "elements": [{"type": "rich_text_preformatted", "elements": [_text(text)]}]}
 
 
 def _text(text: str, **style: bool) -> Block:
-    element: Block = {"type": "text", "text": cut(text, MAX_QUERY) or " "}
+    element: Block = {"type": "text", "text": cut(text, MAX_CODE) or " "}
     wanted = {name: True for name, on in style.items() if on}
     return element | ({"style": wanted} if wanted else {})

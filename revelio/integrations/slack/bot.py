@@ -45,11 +45,17 @@ class Bot:
         self._max_chars = max_chars
         self._work = ThreadPoolExecutor(_WORKERS, thread_name_prefix="slack")
         self._acks = ThreadPoolExecutor(4 * _WORKERS, thread_name_prefix="slack-ack")
+
+        def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult | None:
+            # Asking Slack who we are would cost a call before each acknowledgement.
+            token = self._token(team_id)
+            return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=token) if token else None
+
         self.app = App(
             name="revelio",
             signing_secret=settings.signing_secret.get_secret_value(),
             client=self._client(),
-            authorize=cast(Callable[..., AuthorizeResult], self._authorize),  # None is how it says no
+            authorize=cast(Callable[..., AuthorizeResult], authorize),  # None is how it says no
             listener_executor=self._acks,
         )
         self._listen()
@@ -87,11 +93,6 @@ class Bot:
         if found is None and not team and len(self.settings.bot_tokens) == 1:
             found = next(iter(self.settings.bot_tokens.values()))
         return (found or self.settings.bot_token).get_secret_value()
-
-    def _authorize(self, enterprise_id: str | None, team_id: str | None) -> AuthorizeResult | None:
-        # Asking Slack who we are would cost a call before each acknowledgement.
-        token = self._token(team_id)
-        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=token) if token else None
 
     def _listen(self) -> None:
         self.app.command("/revelio")(self._on_command)

@@ -1,0 +1,236 @@
+"""Routes that other systems call: Slack, and alerts that come in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, Literal, TypeVar
+
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
+from pydantic import BaseModel, Field
+
+from revelio.errors import InvalidInputError
+from revelio.integrations import alertmanager, grafana, pagerduty
+from revelio.integrations.alert_book import AlertBook, AlertIncident, Outcome
+from revelio.integrations.alerts import Alert
+from revelio.integrations.authentic import knows, signed_by_grafana, signed_by_pagerduty
+from revelio.integrations.deliveries import Deliveries
+from revelio.integrations.intake import Intake
+from revelio.integrations.tables import make_tables
+from revelio.settings import Settings
+from webui.desk import Desk
+from webui.door import DeskDoor
+from webui.listening import is_loopback
+from webui.problems import Problem
+
+Source = Literal["alertmanager", "pagerduty", "grafana"]
+T = TypeVar("T")
+
+_ABOUT = {
+    401: "The request does not carry the secret of this source",
+    403: "The source has no secret in the settings, or the request came from another site",
+    404: "No such alert",
+    413: "The body is too large",
+    422: "The body is no webhook of this source, or names no system; the detail says what",
+    503: "The database fails; send it again",
+}
+_NO_SLACK = "Slack is not set up here: set slack.signing_secret and slack.bot_token; see docs/how-to/slack.md."
+
+
+class AlertView(BaseModel):
+    """An incident that alerts told of. Times in Unix seconds."""
+
+    id: int
+    source: str
+    title: str
+    system: str
+    opened_at: float
+    repeats: int = Field(description="How often it was told again")
+    resolved_at: float | None
+    recommendation_id: str | None = Field(description="The answer, once it is there")
+    failure: str | None = Field(description="Why there is no answer; the next repeat tries again")
+
+
+class TakenView(BaseModel):
+    """What a webhook came to."""
+
+    outcome: Outcome
+    incident: AlertView | None
+
+
+def webhooks(settings: Settings, desk: Desk) -> APIRouter:
+    """Every route of this file, with what works behind them. It starts and ends with the application."""
+    behind = Behind(settings, desk)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        threading.Thread(target=behind.intake.resume, name="alerts-resume", daemon=True).start()
+        yield
+        await asyncio.to_thread(behind.close)
+
+    router = APIRouter(lifespan=lifespan)
+    _add_slack(router, behind)
+    _add_alerts(router, behind)
+    return router
+
+
+class Behind:
+    """What works behind the routes. Its threads are its own: a busy page must not keep Slack waiting."""
+
+    def __init__(self, settings: Settings, desk: Desk) -> None:
+        """The bot exists only where its secrets are set."""
+        engine = make_tables(desk.store.database)
+        door = DeskDoor(desk)
+        self.settings = settings
+        self.bot = None
+        if settings.slack.signing_secret.get_secret_value():
+            from revelio.integrations.slack.bot import Bot  # noqa: PLC0415 -- 150 ms that a server without Slack need not pay
+
+            self.bot = Bot(settings.slack, door, Deliveries(engine), max_chars=settings.max_report_chars)
+        self.intake = Intake(settings.alerts, door, AlertBook(engine), self.bot)
+        self._threads = ThreadPoolExecutor(16, thread_name_prefix="webhook")
+
+    async def do(self, act: Callable[[], T]) -> T:
+        """Run what waits on a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, act)
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        self.intake.close()
+        self._threads.shutdown(wait=True)
+        if self.bot is not None:
+            self.bot.close()
+
+
+def _add_slack(router: APIRouter, behind: Behind) -> None:
+    async def from_slack(request: Request) -> Response:
+        bot = behind.bot
+        if bot is None:
+            raise HTTPException(404, _NO_SLACK)
+        from revelio.integrations.slack.transport import over_http  # noqa: PLC0415 -- as above
+
+        body, headers = await request.body(), dict(request.headers)
+        answer = await behind.do(lambda: over_http(bot, body, headers))
+        return Response(answer.body, answer.status, {k: v[0] for k, v in answer.headers.items()})
+
+    for path in ("events", "commands", "actions"):
+        router.add_api_route(f"/slack/{path}", from_slack, methods=["POST"], include_in_schema=False)
+
+
+def _add_alerts(router: APIRouter, behind: Behind) -> None:
+    async def from_source(source: Source, request: Request) -> TakenView:
+        body = await request.body()
+        _authenticate(source, request, body, behind.settings)
+        alert = _alert(source, body, behind.settings.alerts.system_label)
+        if alert is None:
+            return TakenView(outcome="ignored", incident=None)
+        taken = await behind.do(lambda: behind.intake.take(alert))
+        return TakenView(outcome=taken.outcome, incident=_view(taken.incident) if taken.incident else None)
+
+    for source in ("alertmanager", "pagerduty", "grafana"):
+        router.add_api_route(
+            f"/api/v1/webhooks/{source}",
+            _bound(from_source, source),
+            methods=["POST"],
+            status_code=202,
+            tags=["webhooks"],
+            operation_id=f"{source}_webhook",
+            summary=f"Take an alert of {source}",
+            response_model=TakenView,
+            response_description="Noted on disk; the answer follows",
+            responses=_refusals(401, 403, 413, 422, 503),
+            openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}},
+        )
+
+    async def list_alerts() -> list[AlertView]:
+        """The latest incidents that alerts told of, newest first."""
+        return [_view(i) for i in await behind.do(behind.intake.book.latest)]
+
+    async def show_alert(incident_id: int) -> AlertView:
+        """One of them, with the id of its answer once that is there."""
+        return _view(await behind.do(lambda: behind.intake.book.get(incident_id)))
+
+    router.add_api_route(
+        "/api/v1/webhooks/incidents",
+        list_alerts,
+        tags=["webhooks"],
+        operation_id="list_alerts",
+        response_description="All of them",
+        responses=_refusals(503),
+    )
+    router.add_api_route(
+        "/api/v1/webhooks/incidents/{incident_id}",
+        show_alert,
+        tags=["webhooks"],
+        operation_id="show_alert",
+        response_description="The incident",
+        responses=_refusals(404, 422, 503),
+    )
+
+
+def _bound(handler: Callable[[Source, Request], Any], source: Source) -> Callable[[Request], Any]:
+    async def take(request: Request) -> TakenView:
+        taken: TakenView = await handler(source, request)
+        return taken
+
+    take.__doc__ = "Note an alert; repeats and the resolution of an open incident are folded into it."
+    return take
+
+
+def _authenticate(source: Source, request: Request, body: bytes, settings: Settings) -> None:
+    """Raise 401 or 403 unless the request carries the source's secret, or none is set and only this machine can ask."""
+    alerts, headers = settings.alerts, request.headers
+    secrets = {
+        "alertmanager": (alerts.alertmanager_token, alerts.alertmanager_password),
+        "pagerduty": (alerts.pagerduty_secret,),
+        "grafana": (alerts.grafana_token, alerts.grafana_password, alerts.grafana_secret),
+    }[source]
+    words = [secret.get_secret_value() for secret in secrets]
+    if not any(words):
+        if not is_loopback(settings.host):
+            raise HTTPException(403, f"No secret is set for {source}; set one under [alerts], see docs/how-to/alerts.md.")
+        return
+    authorization = headers.get("authorization", "")
+    if source == "pagerduty":
+        good = signed_by_pagerduty(body, headers.get("x-pagerduty-signature", ""), words[0])
+    else:
+        good = knows(authorization, token=words[0], password=words[1])
+    if source == "grafana" and words[2]:
+        signature, stamp = headers.get("x-grafana-alerting-signature", ""), headers.get("x-grafana-alerting-timestamp")
+        good = good or signed_by_grafana(body, signature, words[2], timestamp=stamp, now=time.time())
+    if not good:
+        raise HTTPException(401, f"The request does not carry the secret of {source}.", {"WWW-Authenticate": "Bearer"})
+
+
+def _alert(source: Source, body: bytes, label: str) -> Alert | None:
+    try:
+        payload = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError("the body is not JSON") from error
+    if source == "pagerduty":
+        return pagerduty.read(payload)
+    return alertmanager.read(payload, label) if source == "alertmanager" else grafana.read(payload, label)
+
+
+def _view(incident: AlertIncident) -> AlertView:
+    return AlertView(
+        id=incident.id,
+        source=incident.source,
+        title=incident.title,
+        system=incident.system,
+        opened_at=incident.opened_at,
+        repeats=incident.repeats,
+        resolved_at=incident.resolved_at,
+        recommendation_id=incident.answer_id,
+        failure=incident.failure,
+    )
+
+
+def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {s: {"description": _ABOUT[s], "model": Problem, "content": content} for s in statuses}
