@@ -225,8 +225,20 @@ class RecordedResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """What somebody learned by running a query: how strongly its result speaks of a fault, in [0, 1]."""
+
+    template: str
+    bindings: tuple[tuple[str, str], ...]
+    signal: float
+
+
+@dataclass(frozen=True, slots=True)
 class Incident:
-    """A report and what the tools saw when it came. ``candidates`` given here replace catalog x inventory."""
+    """A report and what the tools saw when it came. ``candidates`` given here replace catalog x inventory.
+
+    ``findings`` are what was learned since, by running queries.
+    """
 
     id: str
     system: str
@@ -234,6 +246,7 @@ class Incident:
     opened_at: float
     evidence: Evidence
     candidates: tuple[Query, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,8 +24,11 @@ Ints = NDArray[np.int64]
 OWN = ("present", "worst", "mean", "rank", "gap", "best", "peers_out")
 COMPONENT = (*FAMILIES, *(f"{f}_rank" for f in FAMILIES), "onset")
 NEIGHBOURS = ("callee_latency", "callee_errors", "caller_latency", "caller_errors")
+FOUND = ("run", "run_signal", "near_run", "near_signal")
+"""Whether it was run and what came of it; the same for whatever was run about its component."""
+
 TEXT = ("name_similarity", "name_similarity_rank", "mentioned", "template_similarity")
-FEATURES = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *TEXT, "blanks", "bound")
+FEATURES = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *TEXT, "blanks", "bound", *FOUND)
 """Columns of a candidate's features. ``from_`` columns are those of an edge's caller."""
 
 _SILENT_WHEN_WELL = frozenset({"logs", "changes"})
@@ -39,7 +42,8 @@ class EncodedIncident:
     """One incident and its candidates as arrays.
 
     Shapes: ``report [D]``, ``tool_text [K, D]``, ``template_text [T, D]``, ``tool_of [T]``, ``features [T, C, F]``,
-    ``mask [T, C]``, ``components [M, G]``; ``row`` and ``column`` ``[N]`` place candidate i in the table.
+    ``mask [T, C]``, ``components [M, G]``; ``row`` and ``column`` ``[N]`` place candidate i in the table, ``near [N]``
+    numbers its component.
     """
 
     queries: tuple[Query, ...]
@@ -54,6 +58,7 @@ class EncodedIncident:
     components: Floats
     row: Ints
     column: Ints
+    near: Ints
 
     def table(self, name: str) -> Floats:
         """One feature of all candidates, ``[T, C]``."""
@@ -82,8 +87,11 @@ class QueryEncoder:
         features = np.zeros((len(templates), width, len(FEATURES)), dtype=np.float32)
         mask = np.zeros((len(templates), width), dtype=np.bool_)
         mask[row, column] = True
-        features[row, column] = self._flat(view, queries, incident.report, report, template_text @ report, row)
-        return EncodedIncident(
+        bound = [_bound(q) for q in queries]
+        features[row, column] = self._flat(view, queries, bound, incident.report, report, template_text @ report, row)
+        names = [component(at[0]) if at else "" for at in bound]
+        near = np.unique(names, return_inverse=True)[1].astype(np.int64)
+        encoded = EncodedIncident(
             queries=queries,
             tools=tools,
             templates=templates,
@@ -96,13 +104,23 @@ class QueryEncoder:
             components=components_matrix(view)[1],
             row=row,
             column=column,
+            near=near,
         )
+        signals = {(f.template, f.bindings): f.signal for f in incident.findings}
+        found = {i: s for i, q in enumerate(queries) if (s := signals.get((q.template.id, q.bindings))) is not None}
+        return replace(encoded, features=with_found(encoded, found)) if found else encoded
 
     def _flat(
-        self, view: Glance, queries: tuple[Query, ...], words: str, report: Floats, similarity: Floats, row: Ints
+        self,
+        view: Glance,
+        queries: tuple[Query, ...],
+        bound: list[tuple[str, ...]],
+        words: str,
+        report: Floats,
+        similarity: Floats,
+        row: Ints,
     ) -> Floats:
         """``[N, F]``: the features of every candidate in the order given."""
-        bound = [_bound(q) for q in queries]
         places = {at: i for i, at in enumerate(dict.fromkeys(bound))}
         flat = self._places(view, tuple(places), words, report)[[places[at] for at in bound]]
         flat[:, _COLUMN["template_similarity"]] = similarity[row]
@@ -131,6 +149,19 @@ class QueryEncoder:
                 line[_COLUMN["mentioned"]] = max(said[n] for n in at)
                 line[_COLUMN["bound"]] = 1.0
         return found
+
+
+def with_found(encoded: EncodedIncident, found: Mapping[int, float]) -> Floats:
+    """The features ``[T, C, F]`` once candidates, by their index, were run and showed signals."""
+    features = encoded.features.copy()
+    run, signal, near_run, near_signal = (_COLUMN[name] for name in FOUND)
+    for index, shown in found.items():
+        features[encoded.row[index], encoded.column[index], [run, signal]] = 1.0, shown
+        same = np.flatnonzero(encoded.near == encoded.near[index])
+        row, column = encoded.row[same], encoded.column[same]
+        features[row, column, near_run] = 1.0
+        features[row, column, near_signal] = np.maximum(features[row, column, near_signal], shown)
+    return features
 
 
 @lru_cache(maxsize=10_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -24,11 +24,15 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled case: an incident with one of its reports, its candidates, and their grades ``[N]`` (0: not accepted)."""
+    """A labelled case: an incident with one of its reports, its candidates, and their grades ``[N]`` (0: not accepted).
+
+    ``signals [N]`` is what each candidate showed when it was run, NaN where that is not known; empty when nothing is.
+    """
 
     incident: Incident
     queries: tuple[Query, ...]
     grades: NDArray[np.int64]
+    signals: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def best(self) -> tuple[Query, ...]:

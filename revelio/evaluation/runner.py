@@ -46,7 +46,9 @@ def case(labelled: LabelledIncident, catalog: Catalog) -> Case:
     testing = labelled.split != TRAINING
     fitting = [r.text for r in record.reports if (r.writer in TEST_WRITERS) == testing]
     texts = fitting or [r.text for r in record.reports] or [""]
-    examples = tuple(Example(record.incident(text), queries, grades) for text in texts)
+    shown = {(r.template, r.bindings): r.result.signal for r in record.results}
+    signals = np.array([shown.get((q.template.id, q.bindings), np.nan) for q in queries])
+    examples = tuple(Example(record.incident(text), queries, grades, signals) for text in texts)
     return Case(record.id, labelled.split, examples)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from revelio.encoders.query import EncodedIncident
+from revelio.encoders.query import EncodedIncident, with_found
 from revelio.encoders.report import Floats
 from revelio.ranker.session import INPUTS, network_inputs
 
@@ -17,13 +17,15 @@ class Example:
     """An incident with its reports' vectors, the grade of each candidate, and whether anything is wrong at all.
 
     ``encodings`` holds one encoding per report, since some features compare the report with the candidates;
-    ``grades [T, C]`` is 0 for queries that are not accepted.
+    ``grades [T, C]`` is 0 for queries that are not accepted. ``signals [N]`` is what each candidate showed when it was
+    run, NaN where that was not recorded.
     """
 
     id: str
     encodings: tuple[EncodedIncident, ...]
     grades: Floats
     faulty: bool
+    signals: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,15 @@ class Batch:
     faulty: Floats
 
 
-def batch(examples: Sequence[Example], reports: Sequence[int]) -> Batch:
-    """Stack examples, each with the report chosen for it, padding every dimension to the largest."""
-    rows = [network_inputs(e.encodings[r]) for e, r in zip(examples, reports, strict=True)]
+def batch(examples: Sequence[Example], reports: Sequence[int], found: Sequence[Mapping[int, float]] = ()) -> Batch:
+    """Stack examples, each with the report chosen for it, padding every dimension to the largest.
+
+    ``found`` gives for each example what candidates showed that were run already.
+    """
+    chosen = [e.encodings[r] for e, r in zip(examples, reports, strict=True)]
+    if found:
+        chosen = [replace(x, features=with_found(x, f)) if f else x for x, f in zip(chosen, found, strict=True)]
+    rows = [network_inputs(x) for x in chosen]
     inputs = {name: _stack([row[name][0] for row in rows]) for name in INPUTS}
     return Batch(
         inputs=inputs,

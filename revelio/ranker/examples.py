@@ -35,5 +35,7 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
         faulty = bool(record.labels) or (record.fault is not None and record.fault.category != "control")
         if faulty and not grades.any():
             continue
-        found.append(Example(record.id, encodings, grades, faulty))
+        shown = {(r.template, r.bindings): r.result.signal for r in record.results}
+        signals = np.array([shown.get((q.template.id, q.bindings), np.nan) for q in queries], dtype=np.float32)
+        found.append(Example(record.id, encodings, grades, faulty, signals))
     return found

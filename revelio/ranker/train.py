@@ -27,7 +27,7 @@ from revelio.encoders.report import CachingEncoder, OnnxEncoder
 from revelio.errors import DatasetError, InvalidInputError
 from revelio.incidents.dataset import open_dataset
 from revelio.ranker import artifact, checkpoint
-from revelio.ranker.batch import Example, batch
+from revelio.ranker.batch import Batch, Example, batch
 from revelio.ranker.calibrate import Prediction, calibrate
 from revelio.ranker.card import model_card
 from revelio.ranker.examples import examples
@@ -36,6 +36,9 @@ from revelio.ranker.losses import log_probabilities, objective
 from revelio.ranker.network import Network
 from revelio.ranker.scoring import Calibration, Logits, rank
 from revelio.ranker.session import INPUTS, network_inputs
+
+RUN_FIRST = 0.4
+"""Share of the batches in which some queries were run already."""
 
 Report = Callable[[str, int, int], None]
 """Called with what is being done, steps done and steps in all."""
@@ -181,7 +184,10 @@ def _epoch(
     total = 0.0
     for start in range(0, len(order), size):
         members = [known[i] for i in order[start : start + size]]
-        chunk = batch(members, [rng.randrange(len(e.encodings)) for e in members])
+        told = [rng.randrange(len(e.encodings)) for e in members]
+        chunk = batch(members, told)
+        if rng.random() < RUN_FIRST:
+            chunk = batch(members, told, _tried(network, chunk, members, rng, device))
         inputs = _augmented({k: torch.from_numpy(v).to(device) for k, v in chunk.inputs.items()})
         tool, template, value, abstain = network(*(inputs[name] for name in INPUTS))
         joint = log_probabilities(tool, template, value, inputs["member"], inputs["mask"])
@@ -192,6 +198,27 @@ def _epoch(
         optimizer.step()
         total += float(loss.detach()) * len(members)
     return total / len(known)
+
+
+@torch.no_grad()
+def _tried(
+    network: Network, chunk: Batch, members: Sequence[Example], rng: random.Random, device: torch.device
+) -> list[dict[int, float]]:
+    """One to three queries that somebody would have run first, had the network ranked: none that shows the cause."""
+    network.eval()
+    inputs = {k: torch.from_numpy(v).to(device) for k, v in chunk.inputs.items()}
+    tool, template, value, _ = network(*(inputs[name] for name in INPUTS))
+    joint = log_probabilities(tool, template, value, inputs["member"], inputs["mask"]).cpu().numpy()
+    network.train()
+    tried = []
+    for scores, example in zip(joint, members, strict=True):
+        encoded = example.encodings[0]
+        chance = np.exp(scores[encoded.row, encoded.column].astype(np.float64))
+        chance[(example.grades[encoded.row, encoded.column] >= 3) | ~np.isfinite(example.signals)] = 0.0
+        some = min(rng.randint(1, 3), int((chance > 0).sum()))
+        picks = np.random.default_rng(rng.getrandbits(32)).choice(len(chance), some, replace=False, p=chance / chance.sum()) if some else ()
+        tried.append({int(i): float(example.signals[i]) for i in picks})
+    return tried
 
 
 def _augmented(inputs: dict[str, Tensor]) -> dict[str, Tensor]:

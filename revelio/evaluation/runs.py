@@ -1,0 +1,54 @@
+"""How many queries somebody has to run until one shows the cause: down a fixed list, or ranked anew after each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from revelio.evaluation.method import Example, Method
+from revelio.evaluation.metrics import ranking
+from revelio.types import Finding
+
+MOST_RUNS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RunsCurve:
+    """Share of incidents whose cause was shown after 1, 2, ... 5 runs. Each incident counts once."""
+
+    fixed: tuple[float, ...]
+    reranked: tuple[float, ...]
+
+
+def runs_needed(method: Method, example: Example, *, rerank: bool) -> int:
+    """Runs until a query of grade 3 was run; ``MOST_RUNS + 1`` when it takes more. Each result is evidence for the next."""
+    incident, tried = example.incident, set[int]()
+    order: Sequence[int] = ()
+    for run in range(1, MOST_RUNS + 1):
+        if rerank or run == 1:
+            scores = method.score(incident, example.queries)
+            order = ranking(incident.id, example.queries, scores.log_probabilities).tolist()
+        chosen = next((i for i in order if i not in tried), None)
+        if chosen is None:
+            break
+        if example.grades[chosen] == 3:
+            return run
+        tried.add(chosen)
+        signal = example.signals[chosen] if len(example.signals) else np.nan
+        if np.isfinite(signal):
+            query = example.queries[chosen]
+            finding = Finding(query.template.id, query.bindings, float(signal))
+            incident = replace(incident, findings=(*incident.findings, finding))
+    return MOST_RUNS + 1
+
+
+def runs_curve(method: Method, by_incident: Sequence[Sequence[Example]]) -> RunsCurve:
+    """The curve over incidents, each the mean over its reports."""
+
+    def curve(*, rerank: bool) -> tuple[float, ...]:
+        needed = [[runs_needed(method, e, rerank=rerank) for e in examples] for examples in by_incident]
+        return tuple(float(np.mean([np.mean([n <= k for n in one]) for one in needed])) for k in range(1, MOST_RUNS + 1))
+
+    return RunsCurve(curve(rerank=False), curve(rerank=True))
