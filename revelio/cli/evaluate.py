@@ -21,6 +21,9 @@ def evaluate(
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     baselines: Annotated[bool, typer.Option("--baselines", help="Also fit and score the simpler methods.")] = False,
     ablations: Annotated[bool, typer.Option("--ablations", help="Also score the model with inputs taken away.")] = False,
+    runs: Annotated[
+        bool, typer.Option("--runs", help="Also how many queries have to be run, down the list or ranked anew after each.")
+    ] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     json: Json = False,
 ) -> None:
@@ -55,6 +58,7 @@ def evaluate(
             splits=split or TEST_SPLITS,
             baselines=simpler(chosen, trained.ranker.text) if baselines else (),
             ablations=(WithoutReport(trained), WithoutEvidence(trained)) if ablations else (),
+            runs=runs,
             progress=bars.report,
         )
     if html:

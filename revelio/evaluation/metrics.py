@@ -31,6 +31,7 @@ class Outcome:
     confidence: float
     abstain: float
     failed: bool = False
+    first: tuple[Query, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ def outcome(example: Example, scores: Scores) -> Outcome:
         place_right=top is not None and any(_place(top) == _place(q) for q in best),
         confidence=float(np.exp(values[order[0]])) if n else 0.0,
         abstain=scores.abstain,
+        first=tuple(example.queries[i] for i in order[:3]),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from revelio.evaluation.metrics import Bin
+from revelio.evaluation.runs import RunsCurve
 
 Interval = tuple[float, float]
 
@@ -53,6 +54,31 @@ BySplit = dict[str, Figures]
 
 
 @dataclass(frozen=True, slots=True)
+class KindFigures:
+    """How the model did on one kind of fault in one split, and which template it named most often where it was wrong."""
+
+    split: str
+    kind: str
+    incidents: int
+    top1: float
+    top3: float
+    mistaken_for: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """An incident whose cause the model did not put first: what was wrong, at which rank that came, what came before."""
+
+    incident: str
+    split: str
+    kind: str
+    place: str
+    strength: str
+    rank: float
+    first: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A method that raised on an incident."""
 
@@ -71,6 +97,9 @@ class Evaluation:
     baselines: dict[str, BySplit] = field(default_factory=dict)
     ablations: dict[str, BySplit] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
+    runs: dict[str, RunsCurve] = field(default_factory=dict)
+    kinds: tuple[KindFigures, ...] = ()
+    missed: tuple[Missed, ...] = ()
 
     @property
     def failed(self) -> int:

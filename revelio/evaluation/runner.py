@@ -12,10 +12,13 @@ from revelio.candidates import candidates
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
 from revelio.evaluation import metrics
+from revelio.evaluation.errors import by_kind, missed
 from revelio.evaluation.method import Baseline, Example, Floats, Method
 from revelio.evaluation.metrics import Outcome
 from revelio.evaluation.results import BySplit, ControlFigures, Evaluation, Failure, FaultFigures, Figures
+from revelio.evaluation.runs import RunsCurve, runs_curve
 from revelio.incidents.dataset import SPLITS, TEST_WRITERS, Dataset, LabelledIncident
+from revelio.incidents.exchange import FaultRecord
 
 TRAINING = "train"
 CONTROLS = "no_fault"
@@ -30,6 +33,7 @@ class Case:
     id: str
     split: str
     examples: tuple[Example, ...]
+    fault: FaultRecord | None = None
 
     @property
     def findable(self) -> bool:
@@ -49,7 +53,7 @@ def case(labelled: LabelledIncident, catalog: Catalog) -> Case:
     shown = {(r.template, r.bindings): r.result.signal for r in record.results}
     signals = np.array([shown.get((q.template.id, q.bindings), np.nan) for q in queries])
     examples = tuple(Example(record.incident(text), queries, grades, signals) for text in texts)
-    return Case(record.id, labelled.split, examples)
+    return Case(record.id, labelled.split, examples, record.fault)
 
 
 def evaluate(
@@ -60,11 +64,12 @@ def evaluate(
     splits: Sequence[str] = (),
     baselines: Sequence[Baseline] = (),
     ablations: Sequence[Method] = (),
+    runs: bool = False,
     progress: Progress = lambda what, done, total: None,
 ) -> Evaluation:
     """Fit the baselines on the training split, then score the wanted splits (all test splits when none is named).
 
-    Raises ``DatasetError`` when the dataset holds no incident of those splits.
+    With ``runs`` also how many queries have to be run. Raises ``DatasetError`` when there is no incident of those splits.
     """
     wanted = tuple(splits) or TEST_SPLITS
     cases = [case(x, catalog) for x in dataset.read(*wanted)]
@@ -80,10 +85,15 @@ def evaluate(
     def run(one: Method) -> BySplit:
         return _figures(cases, wanted, _score(one, cases, failures, progress))
 
+    outcomes = _score(method, cases, failures, progress)
+    told = {c.id: (c.split, c.fault) for c in cases if c.fault and c.findable}
     return Evaluation(
         model=method.name,
         dataset=f"{dataset.folder.name}@{dataset.digest}",
-        splits=run(method),
+        splits=_figures(cases, wanted, outcomes),
+        runs=_curves(method, cases, wanted, progress) if runs else {},
+        kinds=by_kind(told, outcomes),
+        missed=missed(told, outcomes),
         baselines={b.name: run(b) for b in baselines},
         ablations={a.name: run(a) for a in ablations},
         failures=tuple(failures),
@@ -103,6 +113,16 @@ def _score(method: Method, cases: Sequence[Case], failures: list[Failure], progr
                 found[one.id].append(metrics.miss(example))
     progress(f"score {method.name}", len(cases), len(cases))
     return found
+
+
+def _curves(method: Method, cases: Sequence[Case], wanted: Sequence[str], progress: Progress) -> dict[str, RunsCurve]:
+    curves = {}
+    for number, split in enumerate(wanted):
+        progress("run queries", number, len(wanted))
+        inside = [c.examples for c in cases if c.split == split and c.findable]
+        if inside:
+            curves[split] = runs_curve(method, inside)
+    return curves
 
 
 def _figures(cases: Sequence[Case], wanted: Iterable[str], outcomes: dict[str, list[Outcome]]) -> BySplit:

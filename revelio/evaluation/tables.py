@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from revelio.evaluation.results import ControlFigures, Evaluation, FaultFigures
+from revelio.evaluation.results import ControlFigures, Evaluation, FaultFigures, KindFigures
+from revelio.evaluation.runs import MOST_RUNS, RunsCurve
 
 _SHARES = (
     ("top-1", "top1"),
@@ -31,6 +32,31 @@ def tables(evaluation: Evaluation) -> Iterator[Table]:
             yield _fault_table(split, faults)
         if controls:
             yield _control_table(split, controls)
+    if evaluation.runs:
+        yield _runs_table(evaluation.runs)
+    if evaluation.kinds:
+        yield _kinds_table(evaluation.kinds)
+
+
+def _runs_table(runs: dict[str, RunsCurve]) -> Table:
+    grid = _grid("share of incidents whose cause is shown within so many runs")
+    for heading in ("split", "list", *(str(n) for n in range(1, MOST_RUNS + 1))):
+        grid.add_column(heading, justify="left" if heading in ("split", "list") else "right")
+    for split, curve in runs.items():
+        for name, shares in (("as it was", curve.fixed), ("ranked anew", curve.reranked)):
+            grid.add_row(Text(split), Text(name), *(Text(f"{share:.3f}") for share in shares))
+    return grid
+
+
+def _kinds_table(kinds: tuple[KindFigures, ...]) -> Table:
+    grid = _grid("kinds of fault that did not always come first")
+    for heading in ("split", "kind", "incidents", "top-1", "top-3", "taken for"):
+        grid.add_column(heading, justify="left" if heading in ("split", "kind", "taken for") else "right")
+    for row in kinds:
+        if row.top1 < 1.0:
+            shares = (f"{row.top1:.3f}", f"{row.top3:.3f}")
+            grid.add_row(Text(row.split), Text(row.kind), Text(str(row.incidents)), *map(Text, shares), Text(row.mistaken_for))
+    return grid
 
 
 def _fault_table(split: str, methods: dict[str, FaultFigures]) -> Table:

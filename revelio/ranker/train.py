@@ -216,7 +216,8 @@ def _tried(
         chance = np.exp(scores[encoded.row, encoded.column].astype(np.float64))
         chance[(example.grades[encoded.row, encoded.column] >= 3) | ~np.isfinite(example.signals)] = 0.0
         some = min(rng.randint(1, 3), int((chance > 0).sum()))
-        picks = np.random.default_rng(rng.getrandbits(32)).choice(len(chance), some, replace=False, p=chance / chance.sum()) if some else ()
+        lot = np.random.default_rng(rng.getrandbits(32))
+        picks = lot.choice(len(chance), some, replace=False, p=chance / chance.sum()) if some else ()
         tried.append({int(i): float(example.signals[i]) for i in picks})
     return tried
 
