@@ -55,7 +55,7 @@ def run(
 
     \b
     Examples:
-      revelio campaign run fault_injection/plans/first_light.yaml --out data/first_light
+      revelio campaign run fault_injection/plans/first_light.yaml --out data/three_apps
       revelio campaign run fault_injection/plans/three_apps.yaml --out data/three_apps --app forum --resume
     """
     from fault_injection.campaign import run as make_runs
@@ -93,7 +93,7 @@ def status(out: Recorded, json: Json = False) -> None:
 
     \b
     Examples:
-      revelio campaign status --out data/first_light
+      revelio campaign status --out data/three_apps
     """
     from fault_injection.tally import status as count
 
@@ -112,7 +112,7 @@ def check_labels(out: Recorded, json: Json = False) -> None:
 
     \b
     Examples:
-      revelio campaign check-labels --out data/first_light
+      revelio campaign check-labels --out data/three_apps
     """
     from fault_injection.tally import check_labels as prove
 
@@ -183,7 +183,7 @@ def freeze(out: Recorded, json: Json = False) -> None:
 
     \b
     Examples:
-      revelio campaign freeze --out data/first_light
+      revelio campaign freeze --out data/three_apps
     """
     from fault_injection.freeze import freeze as write_manifest
 
@@ -206,7 +206,7 @@ def rewrite(
 
     \b
     Examples:
-      revelio campaign rewrite --dataset data/first_light --writers w6,w13 --out var/retold
+      revelio campaign rewrite --dataset data/three_apps --writers w6,w13 --out var/retold
     """
     from fault_injection.retell import rewrite as retell
 

@@ -11,7 +11,7 @@ from revelio.cli.catalog import settings_catalog
 from revelio.cli.engine import ModelOption, settings_with
 from revelio.cli.output import Json, StepBars, complain, console, emit, say
 
-DATASET = Path("data/first_light")
+DATASET = Path("data/three_apps")
 
 
 def evaluate(
@@ -34,8 +34,8 @@ def evaluate(
 
     \b
     Examples:
-      revelio eval --dataset data/first_light
-      revelio eval --dataset data/first_light --baselines --html report.html
+      revelio eval --dataset data/three_apps
+      revelio eval --dataset data/three_apps --baselines --html report.html
       revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
     """
     from revelio.evaluation.baselines import baselines as simpler

@@ -193,7 +193,7 @@ def bundle(
 
     \b
     Examples:
-      revelio incidents bundle shop-1a2b3c4d5e --dataset data/first_light --to var/incidents
+      revelio incidents bundle shop-1a2b3c4d5e --dataset data/three_apps --to var/incidents
     """
     from revelio.incidents.bundle import bundle as copy
 

@@ -35,8 +35,8 @@ def train(
 
     \b
     Examples:
-      revelio train --dataset data/first_light --out var/model
-      revelio train --dataset data/first_light --out var/model --resume
+      revelio train --dataset data/three_apps --out var/model
+      revelio train --dataset data/three_apps --out var/model --resume
       REVELIO_MODEL=var/model revelio serve
     """
     try:
