@@ -7,7 +7,23 @@ from typing import Annotated
 import typer
 
 from revelio import __version__
-from revelio.cli import bench, campaign, catalog, doctor, evaluate, faults, incidents, recommend, run, serve, testbed, train
+from revelio.cli import (
+    bench,
+    campaign,
+    catalog,
+    doctor,
+    evaluate,
+    faults,
+    incidents,
+    recommend,
+    run,
+    serve,
+    store,
+    testbed,
+    tokens,
+    train,
+    users,
+)
 
 _ABOUT = """Turns a vague bug report into the few debugging queries most likely to show its root cause.
 
@@ -47,6 +63,9 @@ def build() -> typer.Typer:
         ("campaign", campaign.group()),
         ("testbed", testbed.group()),
         ("catalog", catalog.group()),
+        ("store", store.group()),
+        ("users", users.group()),
+        ("tokens", tokens.group()),
     ):
         app.add_typer(group, name=name)
     return app
