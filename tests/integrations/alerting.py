@@ -87,7 +87,7 @@ class Server:
 def serving(settings: Settings, desk: Desk, slack: SlackSettings | None = None, **alerts: str) -> Iterator[Server]:
     """A server with these settings of alerts."""
     secrets = ("token", "password", "secret")
-    given = AlertSettings(**{k: SecretStr(v) if k.rsplit("_", 1)[-1] in secrets else v for k, v in alerts.items()})  # type: ignore[arg-type]
+    given = AlertSettings(**{k: SecretStr(v) if k.rsplit("_", 1)[-1] in secrets else v for k, v in alerts.items()})
     app = FastAPI()
     add_handlers(app)
     changed = settings.model_copy(update={"alerts": given, "slack": slack or SlackSettings()})

@@ -90,7 +90,7 @@ def test_source_with_its_secret_is_let_in_and_without_it_refused(
     given = {name: value.replace("BODY", sign(body)).replace("STAMPED", stamped) for name, value in headers.items()}
     if "STAMPED" in headers.values():
         given["X-Grafana-Alerting-Timestamp"] = now
-    with serving(settings, desk, **setting) as server:
+    with serving(settings, desk, None, **setting) as server:
         path = f"/api/v1/webhooks/{source}"
         assert server.client.post(path, content=body).status_code == 401
         assert server.client.post(path, content=body + b" ", headers=given | {"Authorization": "Bearer no"}).status_code == 401
