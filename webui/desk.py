@@ -12,6 +12,7 @@ from revelio.store import Feedback, HistoryEntry, SavedAnswer, Store, Verdict
 from revelio.store.history import Found, Search, search_history
 from revelio.types import Evidence, RankedQuery, Result
 from revelio.workbench import NOT_RUN, Workbench
+from webui.accounts.who import acting
 from webui.figures import Figures
 from webui.health import HealthBoard
 from webui.reranking import was_run
@@ -104,7 +105,7 @@ class Desk:
 
     def feedback(self, answer_id: str, query_id: str | None, verdict: Verdict, note: str = "") -> Feedback:
         """Keep what a person said; on disk when this returns."""
-        kept = self.store.add_feedback(answer_id, query_id, verdict, note)
+        kept = self.store.add_feedback(answer_id, query_id, verdict, note, by=acting())
         self.figures.feedback.labels(verdict).inc()
         return kept
 
