@@ -15,9 +15,11 @@ from revelio.cli import (
     evaluate,
     faults,
     incidents,
+    mcp,
     recommend,
     run,
     serve,
+    slack,
     store,
     testbed,
     tokens,
@@ -55,6 +57,8 @@ def build() -> typer.Typer:
         ("train", train.train),
         ("doctor", doctor.doctor),
         ("bench", bench.bench),
+        ("slack", slack.slack),
+        ("mcp", mcp.mcp),
     ):
         app.command(name)(verb)
     for name, group in (
