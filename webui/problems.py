@@ -82,7 +82,7 @@ def refusal(
 def for_program(request: Request) -> bool:
     """True for the API and the probes, False for pages."""
     path = request.url.path
-    return path.startswith("/api/v1") or path in ("/healthz", "/readyz", "/metrics", "/api/openapi.json")
+    return path.startswith(("/api/v1", "/mcp")) or path in ("/healthz", "/readyz", "/metrics", "/api/openapi.json")
 
 
 def add_handlers(app: FastAPI) -> None:

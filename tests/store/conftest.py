@@ -12,8 +12,15 @@ from sqlalchemy.pool import NullPool
 
 from revelio.store import Store
 from tests.store import postgres
+from tests.store.cheap import cheap_hashes
 
 _count = itertools.count(1)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _cheap_hashes() -> Iterator[None]:
+    with cheap_hashes():
+        yield
 
 
 @pytest.fixture(scope="session")

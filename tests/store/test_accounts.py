@@ -11,6 +11,7 @@ from revelio.errors import AccessError, InvalidInputError, NotFoundError
 from revelio.store import Actor, Store, allows
 from revelio.store.accounts import ROLES
 from revelio.store.tables import SessionRow, TokenRow
+from tests.store.cheap import REAL
 
 PASSWORD = "correct horse battery"
 ROOT = Actor("root")
@@ -47,6 +48,10 @@ def test_passwords_are_kept_as_argon2_hashes_only(staffed: Store) -> None:
         kept = connection.exec_driver_sql("SELECT password_hash FROM users").scalars().all()
     assert all(str(one).startswith("$argon2id$") for one in kept)
     assert len(set(kept)) == 3
+
+
+def test_a_hash_costs_a_guesser_as_much_as_the_standard_asks() -> None:
+    assert (REAL.memory_cost, REAL.time_cost) >= (65_536, 3), "RFC 9106, second recommended option"
 
 
 @pytest.mark.parametrize("password", ["short", "x" * 1001, ""])

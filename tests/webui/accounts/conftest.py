@@ -13,12 +13,19 @@ from revelio.settings import Settings
 from revelio.store import Actor, Role, Store
 from revelio.store.accounts import ROLES
 from revelio.workbench import Workbench
+from tests.store.cheap import cheap_hashes
 from tests.webui import made
 from webui.app import create_app
 
 PASSWORD = "correct horse battery"
 PAGE = {"sec-fetch-site": "same-origin"}
 """What a browser says of a form that it sends to where the page came from."""
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _cheap_hashes() -> Iterator[None]:
+    with cheap_hashes():
+        yield
 
 
 @dataclass(frozen=True, slots=True)
