@@ -15,6 +15,7 @@ from revelio.cli import (
     evaluate,
     faults,
     incidents,
+    init,
     mcp,
     recommend,
     run,
@@ -31,6 +32,7 @@ _ABOUT = """Turns a vague bug report into the few debugging queries most likely 
 
 \b
 Start here:
+    revelio init                          settings for the backends that are there
     revelio doctor                        what is usable, and what to do about the rest
     revelio serve                         the web page and API on http://127.0.0.1:8000
     revelio incidents list                recorded incidents to try it on
@@ -57,6 +59,7 @@ def build() -> typer.Typer:
         ("train", train.train),
         ("doctor", doctor.doctor),
         ("bench", bench.bench),
+        ("init", init.init),
         ("slack", slack.slack),
         ("mcp", mcp.mcp),
     ):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def slack(json: Json = False) -> None:
     """Answer in Slack until Ctrl-C, over a socket.
 
-    Nothing has to be reachable from outside. docs/how-to/slack.md sets it up in five minutes. Over HTTP, `revelio serve` answers Slack itself.
+    Nothing has to be reachable from outside. docs/how-to/slack.md sets it up in five minutes. Over HTTP, `revelio serve`
+    answers Slack itself.
 
     \b
     Examples:
