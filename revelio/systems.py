@@ -12,6 +12,7 @@ from revelio.catalog import Catalog
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
 from revelio.settings import Backend, SystemSettings
+from revelio.telemetry import traced
 from revelio.tools.base import Limits, Scope, Tool
 from revelio.tools.registry import make_tool
 from revelio.types import Evidence, Query, Result, Window, fill
@@ -57,6 +58,7 @@ class System:
             for name, answer in answers.items()
         )
 
+    @traced("revelio.snapshot")
     def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
         """What all tools see at one glance. A moment (Unix seconds) stands for the window that ends there.
 

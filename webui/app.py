@@ -25,6 +25,7 @@ from webui.pages import pages
 from webui.problems import add_handlers
 from webui.reference import reference
 from webui.rendering import STATIC
+from webui.request_ids import RequestIds
 from webui.webhooks import webhooks
 
 _ABOUT = "Turns a vague bug report into the few debugging queries most likely to show its root cause."
@@ -75,4 +76,5 @@ def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI
     app.add_middleware(SameOrigin, names=settings.names)
     app.add_middleware(RequestFigures, figures=figures)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(RequestIds)
     return app
