@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -15,10 +15,14 @@ from revelio.settings import Backend, SystemSettings
 from revelio.telemetry import traced
 from revelio.tools.base import Limits, Scope, Tool
 from revelio.tools.registry import make_tool
+from revelio.tools.turns import Turns
 from revelio.types import Evidence, Query, Result, Window, fill
 
 GRACE_S = 0.5
 """How much longer than one request's limit a whole snapshot may take, in seconds."""
+
+REQUESTS = 2
+"""A question may take as long as this many requests one after the other."""
 
 T = TypeVar("T")
 
@@ -44,6 +48,7 @@ class System:
         self.catalog = catalog
         self.tools = dict(tools)
         self.limits = limits or Limits()
+        self._turns = {name: Turns(name, self.limits.seconds) for name in self.tools}
 
     @property
     def project(self) -> str:
@@ -95,12 +100,13 @@ class System:
 
     def run(self, query: Query, scope: Scope | Evidence) -> Result:
         """Execute it where and when the evidence was seen; ``SourceError`` when its backend does not answer as it should."""
-        tool = self.tools.get(query.template.tool)
+        name = query.template.tool
+        tool = self.tools.get(name)
         if tool is None:
-            name = query.template.tool
             raise SourceError(name, f"no backend is set up; name one under [systems.{self.name}.backends.{name}] in revelio.toml")
         began = time.perf_counter()
-        result = tool.run(query, self._scope(scope))
+        where, deadline = self._scope(scope), time.monotonic() + REQUESTS * self.limits.seconds + GRACE_S
+        result = self._in_time(name, self._turns[name].begin(lambda: tool.run(query, where)), deadline)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
 
     def close(self) -> None:
@@ -116,18 +122,23 @@ class System:
     def _all(self, asks: Mapping[str, Callable[[], T]]) -> dict[str, T | SourceError]:
         """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
         deadline = time.monotonic() + self.limits.seconds + GRACE_S
-        pool = ThreadPoolExecutor(max_workers=max(1, len(asks)), thread_name_prefix=f"ask-{self.name}")
-        futures = {name: pool.submit(_settled, ask) for name, ask in asks.items()}
-        try:
-            return {name: self._answer(name, future, deadline) for name, future in futures.items()}
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        begun = {name: self._turns[name].begin(ask) for name, ask in asks.items()}
+        told: dict[str, T | SourceError] = {}
+        for name, answer in begun.items():
+            try:
+                told[name] = self._in_time(name, answer, deadline)
+            except SourceError as error:
+                told[name] = error
+        return told
 
-    def _answer(self, name: str, future: Future[T | SourceError], deadline: float) -> T | SourceError:
+    def _in_time(self, name: str, answer: Future[T], deadline: float) -> T:
         try:
-            return future.result(timeout=max(0.0, deadline - time.monotonic()))
-        except TimeoutError:
-            return SourceError(name, f"no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?")
+            return answer.result(timeout=max(0.0, deadline - time.monotonic()))
+        except TimeoutError as error:
+            if answer.done():
+                raise
+            why = f"no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?"
+            raise SourceError(name, why) from error
 
 
 class RecordedSystem:
@@ -212,13 +223,6 @@ def merge(scope: Scope, parts: Iterable[Evidence], missing: tuple[str, ...] = ()
 def _unconnected(catalog: Catalog, tool: str, backend: Backend) -> Tool | None:
     spec = next((t for t in catalog.tools if t.name == tool), None)
     return None if spec is None else make_tool(spec, backend, Limits())
-
-
-def _settled(ask: Callable[[], T]) -> T | SourceError:
-    try:
-        return ask()
-    except SourceError as error:
-        return error
 
 
 def _plain(query: Query) -> str:
