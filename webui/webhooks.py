@@ -95,7 +95,7 @@ class Behind:
             from revelio.integrations.slack.bot import Bot  # noqa: PLC0415 -- 150 ms that a server without Slack need not pay
 
             self.bot = Bot(settings.slack, door, Deliveries(engine), max_chars=settings.max_report_chars)
-        self.intake = Intake(settings.alerts, door, AlertBook(engine), self.bot)
+        self.intake = Intake(settings.alerts, door, AlertBook(engine, masked=settings.mask), self.bot)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="webhook")
 
     async def do(self, act: Callable[[], T]) -> T:

@@ -46,7 +46,7 @@ def build() -> typer.Typer:
         name="revelio",
         help=_ABOUT,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )

@@ -58,4 +58,4 @@ def open_desk(settings: Settings) -> Desk:
     from webui.desk import Desk
     from webui.figures import Figures
 
-    return Desk(Workbench(settings), Store(settings.database), Figures())
+    return Desk(Workbench(settings), Store(settings.database, masked=settings.mask), Figures())

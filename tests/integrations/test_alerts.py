@@ -213,3 +213,15 @@ def test_intake_closes_with_work_in_hand(desk: Desk, door: DeskDoor, settings: S
     intake.close()
     assert taken.incident is not None
     assert intake.book.get(taken.incident.id).answer_id or intake.book.waiting() == (taken.incident.id,)
+
+
+def test_secrets_in_an_alert_are_masked_before_they_are_kept(desk: Desk) -> None:
+    odd = payload("grafana")
+    odd["commonAnnotations"]["summary"] = odd["alerts"][0]["annotations"]["summary"] = (
+        "login of jo@example.com with password=hunter2 fails"
+    )
+    book = AlertBook(make_tables(desk.store.database), masked=("secrets", "emails"))
+    incident, _ = book.fold(grafana.read(odd), "shop")
+    assert incident is not None
+    for text in (incident.title, incident.report):
+        assert "hunter2" not in text and "jo@example.com" not in text and "fails" in text
