@@ -1,10 +1,10 @@
 // Single keys, and the help that lists them. Every page works without this file.
 
 const STORED = "revelio-single-keys";
-const WAIT_MS = 1200;
+const WAIT_MS = 4000;
 const dialog = document.getElementById("keys");
 const choice = dialog.querySelector("[data-keys-on]");
-let leading = 0;
+let leading = -Infinity;
 
 function singleKeys() {
   try { return localStorage.getItem(STORED) !== "off"; } catch { return true; }
@@ -48,10 +48,11 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || typing(target) || dialog.open) return;
   if (key === "?") { event.preventDefault(); show(); return; }
   if (!singleKeys()) return;
-  if (performance.now() - leading < WAIT_MS) {
-    leading = 0;
-    const entry = document.querySelector(`[data-go="${CSS.escape(key)}"]`);
-    if (entry) { event.preventDefault(); entry.click(); }
+  const entry = performance.now() - leading < WAIT_MS && document.querySelector(`[data-go="${CSS.escape(key)}"]`);
+  leading = -Infinity;
+  if (entry) {
+    event.preventDefault();
+    entry.click();
   } else if (key === "g") {
     leading = performance.now();
   } else if (key === "/") {
