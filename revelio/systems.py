@@ -14,12 +14,16 @@ from revelio.incidents.exchange import Record
 from revelio.settings import Backend, SystemSettings
 from revelio.telemetry import traced
 from revelio.tools.base import Limits, Scope, Tool
+from revelio.tools.recent import Recent
 from revelio.tools.registry import make_tool
 from revelio.tools.turns import Turns
-from revelio.types import Evidence, Query, Result, Window, fill
+from revelio.types import Entity, Evidence, Query, Result, Window, fill
 
 GRACE_S = 0.5
 """How much longer than one request's limit a whole snapshot may take, in seconds."""
+
+INVENTORY_S = 600.0
+"""How long what a tool named last is taken to be there when the tool does not answer, in seconds."""
 
 REQUESTS = 2
 """A question may take as long as this many requests one after the other."""
@@ -48,6 +52,7 @@ class System:
         self.catalog = catalog
         self.tools = dict(tools)
         self.limits = limits or Limits()
+        self._inventory: Recent[tuple[Entity, ...]] = Recent(64, INVENTORY_S)
         self._turns = {name: Turns(name, self.limits.seconds) for name in self.tools}
 
     @property
@@ -67,7 +72,8 @@ class System:
     def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
         """What all tools see at one glance. A moment (Unix seconds) stands for the window that ends there.
 
-        Tools are asked in parallel; those that fail or exceed the limit are named in ``missing``. Never raises ``SourceError``.
+        Tools are asked in parallel; those that fail or exceed the limit are named in ``missing``, and what they named within
+        the last ten minutes is taken to be still there. Never raises ``SourceError``.
         """
         if not isinstance(scope, Scope):
             start = scope - (window_s or self.settings.window_s)
@@ -77,7 +83,11 @@ class System:
         answers = self._all({name: (lambda t=tool: t.snapshot(where)) for name, tool in self.tools.items()})  # type: ignore[misc]
         seen = {name: a for name, a in answers.items() if isinstance(a, Evidence)}
         missing = tuple(sorted(name for name in answers if name not in seen))
-        return merge(where, seen.values(), missing)
+        for name, part in seen.items():
+            self._inventory.put(f"{where.project} {name}", part.entities)
+        known = {e for name in missing for e in self._inventory.get(f"{where.project} {name}") or ()}
+        whole = merge(where, seen.values(), missing)
+        return replace(whole, entities=tuple(sorted(known | set(whole.entities)))) if known else whole
 
     def scope(self, evidence: Evidence) -> Scope:
         """Where and when that evidence was seen."""

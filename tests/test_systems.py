@@ -13,7 +13,7 @@ from revelio.catalog import Catalog, bundled_catalog, load_catalog
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import RecordedSystem, System, merge, open_system
+from revelio.systems import INVENTORY_S, RecordedSystem, System, merge, open_system
 from revelio.tools.base import Limits, Scope
 from revelio.types import (
     Entity,
@@ -96,6 +96,20 @@ def test_a_tool_that_fails_is_named_and_the_others_still_count() -> None:
     logs = FakeTool("logs", Evidence(SCOPE.window, SCOPE.baseline, (CART,)))
     seen = system(metrics, logs).snapshot(SCOPE)
     assert (seen.missing, seen.entities) == (("metrics",), (CART,))
+
+
+def test_what_a_silent_tool_named_before_is_still_there_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = FakeTool("logs", Evidence(SCOPE.window, SCOPE.baseline, (CART,)))
+    metrics = FakeTool("metrics", Evidence(SCOPE.window, SCOPE.baseline, (ORDERS,)))
+    both = system(logs, metrics)
+    assert both.snapshot(SCOPE).entities == (CART, ORDERS)
+    metrics.does = fail
+    seen = both.snapshot(SCOPE)
+    assert (seen.entities, seen.missing) == ((CART, ORDERS), ("metrics",))
+    assert both.snapshot(Scope("other", SCOPE.window, SCOPE.baseline)).entities == (CART,)
+    later = time.monotonic() + INVENTORY_S + 1.0
+    monkeypatch.setattr("revelio.tools.recent.time.monotonic", lambda: later)
+    assert both.snapshot(SCOPE).entities == (CART,)
 
 
 def test_a_tool_that_hangs_is_named_when_the_time_is_up() -> None:
