@@ -14,6 +14,7 @@ from revelio.settings import Settings
 from revelio.workbench import Workbench
 from webui.accounts.gate import Gate
 from webui.accounts.pages import SignInThrottle, account_pages
+from webui.accounts.provider_pages import provider_pages
 from webui.api import accounts_api, api, probes
 from webui.desk import Desk
 from webui.figures import Figures, RequestFigures
@@ -67,7 +68,7 @@ def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI
     app.state.desk = desk
     app.state.sign_in_throttle = SignInThrottle()
     add_handlers(app)
-    for router in (api, accounts_api, account_pages, probes, reference, pages, webhooks(settings, desk)):
+    for router in (api, accounts_api, account_pages, provider_pages, probes, reference, pages, webhooks(settings, desk)):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     # The last one added is the first to see a request.

@@ -47,7 +47,7 @@ def sign_in_page(request: Request, desk: TheDesk, next: str = "") -> Response:  
     """Name and password."""
     if not desk.bench.settings.accounts:
         return RedirectResponse("/", 303)
-    return render(request, SignInPage(onward=_onward(next), provider=_provider(desk)))
+    return render(request, SignInPage(onward=onward_of(next), provider=_provider(desk)))
 
 
 @account_pages.post("/sign-in")
@@ -56,7 +56,7 @@ async def sign_in(request: Request, desk: TheDesk) -> Response:
     if not desk.bench.settings.accounts:
         raise NotFoundError("accounts are off here: nobody has to sign in")
     form = await read_form(request)
-    name, onward = form.get("name", "").strip(), _onward(form.get("next", ""))
+    name, onward = form.get("name", "").strip(), onward_of(form.get("next", ""))
     address = address_of(request)
     throttle: SignInThrottle = request.app.state.sign_in_throttle
     wait = throttle.wait(name, address)
@@ -234,7 +234,7 @@ def _provider(desk: Desk) -> str:
     return oidc.title if oidc else ""
 
 
-def _onward(address: str) -> str:
+def onward_of(address: str) -> str:
     """An address on this server, or ""."""
     parts = urlsplit(address) if address.isprintable() else None
     here = parts is not None and not parts.scheme and not parts.netloc and address.startswith("/")
