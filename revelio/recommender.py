@@ -12,6 +12,7 @@ from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
 from revelio.ranker.scoring import rank
 from revelio.ranker.session import Ranker
+from revelio.telemetry import traced
 from revelio.types import Incident, Query, RankedQuery, Recommendation
 
 
@@ -32,6 +33,7 @@ class Recommender:
         """The incident's own candidates, else catalog x inventory."""
         return incident.candidates or candidates(self.catalog, incident.evidence.entities)
 
+    @traced("revelio.rank")
     def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
         """The ``k`` most probable queries with their factors; fewer when there are fewer candidates."""
         began = time.perf_counter()

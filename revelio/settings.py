@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from revelio.errors import InvalidInputError
@@ -35,6 +36,17 @@ class Backend(BaseModel):
     data_view: str = Field(
         "", description="Id of the Kibana data view that links open (elasticsearch); they are written in ES|QL when empty"
     )
+
+
+class OidcSettings(BaseModel):
+    """An identity provider that people may sign in with (OpenID Connect)."""
+
+    model_config = ConfigDict(extra="forbid")
+    issuer: str = Field(description="Its address, for example https://login.example.com/realms/ops")
+    client_id: str = Field(description="What Revelio is called there")
+    client_secret: SecretStr = Field(SecretStr(""), description="Best given in the environment; empty for a public client")
+    role: Literal["viewer", "responder"] = Field("viewer", description="Role at the first visit; an admin can change it")
+    title: str = Field("single sign-on", description="What the button is called")
 
 
 class SystemSettings(BaseModel):
@@ -71,9 +83,18 @@ class Settings(BaseSettings):
     """Every setting of Revelio."""
 
     model_config = SettingsConfigDict(env_prefix="REVELIO_", env_nested_delimiter="__", extra="forbid")
-    host: str = Field("127.0.0.1", description="Address to listen on; other than loopback needs authentication")
+    host: str = Field("127.0.0.1", description="Address to listen on; other than loopback needs `accounts`")
     port: int = Field(8000, ge=1, le=65535, description="Port to listen on")
+    accounts: bool = Field(False, description="Whether people have to sign in, and programs need a token")
+    names: list[str] = Field([], description="Names with a dot that the server answers to, such as revelio.example.com")
+    rate_limit: int = Field(600, ge=0, description="Requests a minute that each account may make; 0 for any number")
+    oidc: OidcSettings | None = Field(None, description="Identity provider, see below; needs `accounts`")
     database: str = Field("sqlite:///var/revelio.db", description="SQLAlchemy address of the store")
+    mask: list[Literal["secrets", "emails", "cards", "addresses"]] = Field(
+        ["secrets", "emails", "cards"],
+        description="What is masked in reports and notes before they are kept; `addresses` are IP addresses",
+    )
+    keep_days: float = Field(0, ge=0, description="Days that answers, feedback and audit trail are kept; 0 for ever")
     model: Path = Field(BUNDLED / "model", description="Model folder")
     incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
     catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")

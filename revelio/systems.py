@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -12,12 +12,21 @@ from revelio.catalog import Catalog
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
 from revelio.settings import Backend, SystemSettings
+from revelio.telemetry import traced
 from revelio.tools.base import Limits, Scope, Tool
+from revelio.tools.recent import Recent
 from revelio.tools.registry import make_tool
-from revelio.types import Evidence, Query, Result, Window, fill
+from revelio.tools.turns import Turns
+from revelio.types import Entity, Evidence, Query, Result, Window, fill
 
 GRACE_S = 0.5
 """How much longer than one request's limit a whole snapshot may take, in seconds."""
+
+INVENTORY_S = 600.0
+"""How long what a tool named last is taken to be there when the tool does not answer, in seconds."""
+
+REQUESTS = 2
+"""A question may take as long as this many requests one after the other."""
 
 T = TypeVar("T")
 
@@ -43,6 +52,8 @@ class System:
         self.catalog = catalog
         self.tools = dict(tools)
         self.limits = limits or Limits()
+        self._inventory: Recent[tuple[Entity, ...]] = Recent(64, INVENTORY_S)
+        self._turns = {name: Turns(name, self.limits.seconds) for name in self.tools}
 
     @property
     def project(self) -> str:
@@ -57,10 +68,12 @@ class System:
             for name, answer in answers.items()
         )
 
+    @traced("revelio.snapshot")
     def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
         """What all tools see at one glance. A moment (Unix seconds) stands for the window that ends there.
 
-        Tools are asked in parallel; those that fail or exceed the limit are named in ``missing``. Never raises ``SourceError``.
+        Tools are asked in parallel; those that fail or exceed the limit are named in ``missing``, and what they named within
+        the last ten minutes is taken to be still there. Never raises ``SourceError``.
         """
         if not isinstance(scope, Scope):
             start = scope - (window_s or self.settings.window_s)
@@ -70,7 +83,11 @@ class System:
         answers = self._all({name: (lambda t=tool: t.snapshot(where)) for name, tool in self.tools.items()})  # type: ignore[misc]
         seen = {name: a for name, a in answers.items() if isinstance(a, Evidence)}
         missing = tuple(sorted(name for name in answers if name not in seen))
-        return merge(where, seen.values(), missing)
+        for name, part in seen.items():
+            self._inventory.put(f"{where.project} {name}", part.entities)
+        known = {e for name in missing for e in self._inventory.get(f"{where.project} {name}") or ()}
+        whole = merge(where, seen.values(), missing)
+        return replace(whole, entities=tuple(sorted(known | set(whole.entities)))) if known else whole
 
     def scope(self, evidence: Evidence) -> Scope:
         """Where and when that evidence was seen."""
@@ -93,12 +110,13 @@ class System:
 
     def run(self, query: Query, scope: Scope | Evidence) -> Result:
         """Execute it where and when the evidence was seen; ``SourceError`` when its backend does not answer as it should."""
-        tool = self.tools.get(query.template.tool)
+        name = query.template.tool
+        tool = self.tools.get(name)
         if tool is None:
-            name = query.template.tool
             raise SourceError(name, f"no backend is set up; name one under [systems.{self.name}.backends.{name}] in revelio.toml")
         began = time.perf_counter()
-        result = tool.run(query, self._scope(scope))
+        where, deadline = self._scope(scope), time.monotonic() + REQUESTS * self.limits.seconds + GRACE_S
+        result = self._in_time(name, self._turns[name].begin(lambda: tool.run(query, where)), deadline)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
 
     def close(self) -> None:
@@ -114,18 +132,23 @@ class System:
     def _all(self, asks: Mapping[str, Callable[[], T]]) -> dict[str, T | SourceError]:
         """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
         deadline = time.monotonic() + self.limits.seconds + GRACE_S
-        pool = ThreadPoolExecutor(max_workers=max(1, len(asks)), thread_name_prefix=f"ask-{self.name}")
-        futures = {name: pool.submit(_settled, ask) for name, ask in asks.items()}
-        try:
-            return {name: self._answer(name, future, deadline) for name, future in futures.items()}
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        begun = {name: self._turns[name].begin(ask) for name, ask in asks.items()}
+        told: dict[str, T | SourceError] = {}
+        for name, answer in begun.items():
+            try:
+                told[name] = self._in_time(name, answer, deadline)
+            except SourceError as error:
+                told[name] = error
+        return told
 
-    def _answer(self, name: str, future: Future[T | SourceError], deadline: float) -> T | SourceError:
+    def _in_time(self, name: str, answer: Future[T], deadline: float) -> T:
         try:
-            return future.result(timeout=max(0.0, deadline - time.monotonic()))
-        except TimeoutError:
-            return SourceError(name, f"no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?")
+            return answer.result(timeout=max(0.0, deadline - time.monotonic()))
+        except TimeoutError as error:
+            if answer.done():
+                raise
+            why = f"no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?"
+            raise SourceError(name, why) from error
 
 
 class RecordedSystem:
@@ -210,13 +233,6 @@ def merge(scope: Scope, parts: Iterable[Evidence], missing: tuple[str, ...] = ()
 def _unconnected(catalog: Catalog, tool: str, backend: Backend) -> Tool | None:
     spec = next((t for t in catalog.tools if t.name == tool), None)
     return None if spec is None else make_tool(spec, backend, Limits())
-
-
-def _settled(ask: Callable[[], T]) -> T | SourceError:
-    try:
-        return ask()
-    except SourceError as error:
-        return error
 
 
 def _plain(query: Query) -> str:

@@ -14,6 +14,7 @@ from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
 from revelio.recommender import Recommender, load_recommender
 from revelio.settings import Settings
 from revelio.systems import AnySystem, RecordedSystem, System, open_system
+from revelio.telemetry import traced
 from revelio.types import Incident, Query, RankedQuery, Recommendation, Result
 
 MAX_K = 50
@@ -74,6 +75,7 @@ class Workbench:
             while self._open:
                 self._open.popitem()[1].close()
 
+    @traced("revelio.recommend")
     def recommend(
         self,
         report: str,
@@ -120,6 +122,7 @@ class Workbench:
         there = ", ".join(q.query.id for q in recommendation.queries)
         raise NotFoundError(f"no query {query_id!r} in this recommendation; there are: {there}")
 
+    @traced("revelio.run")
     def run_query(self, incident: Incident, query: Query) -> Result:
         """Run any query in an incident's window, live or from its recording."""
         return self._where(incident).run(query, incident.evidence)

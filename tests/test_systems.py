@@ -13,7 +13,7 @@ from revelio.catalog import Catalog, bundled_catalog, load_catalog
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import RecordedSystem, System, merge, open_system
+from revelio.systems import INVENTORY_S, RecordedSystem, System, merge, open_system
 from revelio.tools.base import Limits, Scope
 from revelio.types import (
     Entity,
@@ -69,7 +69,7 @@ def fail() -> None:
 
 
 def hang() -> None:
-    time.sleep(2.0)
+    time.sleep(4.0)
 
 
 def query(tool: str, body: str = "up") -> Query:
@@ -98,11 +98,32 @@ def test_a_tool_that_fails_is_named_and_the_others_still_count() -> None:
     assert (seen.missing, seen.entities) == (("metrics",), (CART,))
 
 
+def test_what_a_silent_tool_named_before_is_still_there_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = FakeTool("logs", Evidence(SCOPE.window, SCOPE.baseline, (CART,)))
+    metrics = FakeTool("metrics", Evidence(SCOPE.window, SCOPE.baseline, (ORDERS,)))
+    both = system(logs, metrics)
+    assert both.snapshot(SCOPE).entities == (CART, ORDERS)
+    metrics.does = fail
+    seen = both.snapshot(SCOPE)
+    assert (seen.entities, seen.missing) == ((CART, ORDERS), ("metrics",))
+    assert both.snapshot(Scope("other", SCOPE.window, SCOPE.baseline)).entities == (CART,)
+    later = time.monotonic() + INVENTORY_S + 1.0
+    monkeypatch.setattr("revelio.tools.recent.time.monotonic", lambda: later)
+    assert both.snapshot(SCOPE).entities == (CART,)
+
+
 def test_a_tool_that_hangs_is_named_when_the_time_is_up() -> None:
     began = time.monotonic()
     seen = system(FakeTool("slow", does=hang), FakeTool("logs"), seconds=0.2).snapshot(SCOPE)
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 3.5
     assert seen.missing == ("slow",)
+
+
+def test_a_query_whose_tool_hangs_is_given_up_when_the_time_is_up() -> None:
+    began = time.monotonic()
+    with pytest.raises(SourceError, match=r"slow: no answer within 0\.2 s"):
+        system(FakeTool("slow", does=hang), seconds=0.2).run(query("slow"), SCOPE)
+    assert time.monotonic() - began < 3.5
 
 
 def test_a_mistake_in_a_tool_is_not_taken_for_silence() -> None:

@@ -11,17 +11,22 @@ from starlette.staticfiles import StaticFiles
 
 from revelio import __version__
 from revelio.settings import Settings
-from revelio.store import Store
 from revelio.workbench import Workbench
-from webui.api import api, probes
+from webui.accounts.gate import Gate
+from webui.accounts.pages import SignInThrottle, account_pages
+from webui.accounts.provider_pages import provider_pages
+from webui.api import accounts_api, api, probes
 from webui.desk import Desk
 from webui.figures import Figures, RequestFigures
+from webui.forgetting import Forgetting
 from webui.guards import BodyLimit, SameOrigin, SecurityHeaders
-from webui.listening import require_loopback
+from webui.listening import require_safe_address
+from webui.opening import open_store
 from webui.pages import pages
 from webui.problems import add_handlers
 from webui.reference import reference
 from webui.rendering import STATIC
+from webui.request_ids import RequestIds
 from webui.webhooks import webhooks
 
 _ABOUT = "Turns a vague bug report into the few debugging queries most likely to show its root cause."
@@ -32,19 +37,22 @@ _BYTES_PER_CHARACTER = 12
 def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI:
     """The web page and the API. ``bench`` replaces the workbench that the settings describe.
 
-    Raises ``InvalidInputError`` when the settings name an address other than loopback, ``StoreError`` when the database
-    cannot be opened. A damaged model is no reason not to start: ``/readyz`` and
+    Raises ``InvalidInputError`` when the settings name an address other than loopback and nobody has to sign in, or nobody
+    could, ``StoreError`` when the database cannot be opened. A damaged model is no reason not to start: ``/readyz`` and
     every page say what is wrong with it.
     """
-    require_loopback(settings.host)
+    require_safe_address(settings)
     figures = Figures()
-    desk = Desk(bench or Workbench(settings), Store(settings.database), figures)
+    store = open_store(settings)
+    desk = Desk(bench or Workbench(settings), store, figures)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # The model loads while the first person still reads the page.
         threading.Thread(target=desk.troubles, name="warm-up", daemon=True).start()
+        forget = Forgetting(store, settings.keep_days)
         yield
+        forget.stop()
         desk.bench.close()
         desk.store.close()
 
@@ -58,13 +66,16 @@ def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI
         lifespan=lifespan,
     )
     app.state.desk = desk
+    app.state.sign_in_throttle = SignInThrottle()
     add_handlers(app)
-    for router in (api, probes, reference, pages, webhooks(settings, desk)):
+    for router in (api, accounts_api, account_pages, provider_pages, probes, reference, pages, webhooks(settings, desk)):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     # The last one added is the first to see a request.
     app.add_middleware(BodyLimit, limit=settings.max_report_chars * _BYTES_PER_CHARACTER + 16_384)
-    app.add_middleware(SameOrigin)
+    app.add_middleware(Gate, store=store, required=settings.accounts, per_minute=settings.rate_limit)
+    app.add_middleware(SameOrigin, names=settings.names)
     app.add_middleware(RequestFigures, figures=figures)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(RequestIds)
     return app

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from revelio.store import HistoryEntry, Verdict
+from revelio.store import Verdict
+from revelio.store.history import Remembered
+from revelio.types import QueryTemplate
+from webui.callgraph import CallGraph
+from webui.desk import Sighting
 from webui.evidence import EvidenceView
+from webui.health import Health
+from webui.model_folder import ModelFolder
+from webui.provenance import SettingInForce
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class AskPage(Page):
-    """The empty (or refused) question. ``troubles`` says why no answer can be had at present."""
+    """The empty (or refused) question: ``at`` is the moment as typed. ``troubles`` says why no answer can be had at present."""
 
     template: ClassVar[str] = "ask.html"
     here: ClassVar[str] = "ask"
@@ -45,13 +52,14 @@ class AskPage(Page):
     recorded: tuple[Choice, ...]
     examples: tuple[Example, ...]
     max_chars: int
+    at: str = ""
     refused: str = ""
     troubles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One factor in words: ``share`` is its conditional probability, ``facts`` at most three."""
+    """One factor in words: ``share`` is its conditional probability, ``facts`` those of the card's three that speak for it."""
 
     label: str
     about: str
@@ -61,7 +69,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One ranked query. ``note`` came with the verdict; ``failure`` is what went wrong when it was run just now."""
+    """One ranked query. ``note`` came with the verdict; ``failure`` is what went wrong when it was run.
+
+    ``place`` is where it stands in the order that is shown, ``moved`` why, where that is not the model's own.
+    """
 
     answer: str
     query_id: str
@@ -77,6 +88,8 @@ class Card:
     evidence: EvidenceView | None
     verdict: Verdict | None
     note: str
+    place: int
+    moved: str = ""
     failure: str = ""
 
 
@@ -86,11 +99,15 @@ class CardPart(Page):
 
     template: ClassVar[str] = "parts/card.html"
     card: Card
+    reordered: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPage(Page):
-    """One answer. ``recorded`` is the incident asked about, None for a live system; times are Unix seconds."""
+    """One answer. ``recorded`` is the incident asked about, None for a live system; times are Unix seconds.
+
+    ``ran`` counts the queries that gave a result; ``reordered`` tells that the cards stand in the order of what came back.
+    """
 
     template: ClassVar[str] = "answer.html"
     here: ClassVar[str] = "answer"
@@ -107,17 +124,146 @@ class AnswerPage(Page):
     abstain: float
     abstains: bool
     degraded: tuple[str, ...]
+    ran: int
+    reordered: bool
     cards: tuple[Card, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage(Page):
-    """Answers, newest first. ``older`` is the time to page on from; None on the last page."""
+    """Answers that match what was typed into the filters, newest first; ``newer`` and ``older`` are addresses of pages."""
 
     template: ClassVar[str] = "history.html"
     here: ClassVar[str] = "history"
-    entries: tuple[HistoryEntry, ...]
-    older: float | None
+    answers: tuple[Remembered, ...]
+    total: int
+    first: int
+    filters: HistoryFilters
+    systems: tuple[str, ...]
+    newer: str
+    older: str
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilters:
+    """The filters as typed: dates are YYYY-MM-DD, in UTC."""
+
+    q: str = ""
+    system: str = ""
+    verdict: str = ""
+    since: str = ""
+    until: str = ""
+
+    @property
+    def any(self) -> bool:
+        """Whether one is set."""
+        return bool(self.q or self.system or self.verdict or self.since or self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class BackendRow:
+    """One tool of a system: ``up`` is None while nobody has said, or where no backend is set up."""
+
+    tool: str
+    title: str
+    set_up: bool
+    up: bool | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRow:
+    """One system: whether it can be asked live, and how many recorded incidents there are of it."""
+
+    name: str
+    live: bool
+    recorded: int
+    health: Health
+    backends: tuple[BackendRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemsPage(Page):
+    """All systems."""
+
+    template: ClassVar[str] = "systems.html"
+    here: ClassVar[str] = "systems"
+    systems: tuple[SystemRow, ...]
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryGroup:
+    """The names of all entities of one kind."""
+
+    title: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPage(Page):
+    """One system. ``missing`` names the tools that did not answer for the ``sighting``; ``looked`` that it was asked for anew."""
+
+    template: ClassVar[str] = "system.html"
+    here: ClassVar[str] = "systems"
+    row: SystemRow
+    sighting: Sighting | None
+    missing: tuple[str, ...]
+    looked: bool
+    groups: tuple[InventoryGroup, ...]
+    graph: CallGraph | None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTool:
+    """A tool with the templates that match."""
+
+    name: str
+    title: str
+    about: str
+    templates: tuple[QueryTemplate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogPage(Page):
+    """What can be asked; ``names`` are all tools (name, title), ``total`` all templates."""
+
+    template: ClassVar[str] = "catalog.html"
+    here: ClassVar[str] = "catalog"
+    tools: tuple[CatalogTool, ...]
+    names: tuple[tuple[str, str], ...]
+    q: str
+    tool: str
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPage(Page):
+    """The model; ``catalog`` is the digest of the catalog in force."""
+
+    template: ClassVar[str] = "model.html"
+    here: ClassVar[str] = "model"
+    folder: ModelFolder
+    catalog: str
+    troubles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsGroup:
+    """The settings of the server ("") or of one system."""
+
+    system: str
+    settings: tuple[SettingInForce, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsPage(Page):
+    """What is in force."""
+
+    template: ClassVar[str] = "settings.html"
+    here: ClassVar[str] = "settings"
+    groups: tuple[SettingsGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,56 +275,3 @@ class ErrorPage(Page):
     status: int
     title: str
     detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class ApiField:
-    """One parameter or property."""
-
-    name: str
-    type: str
-    required: bool
-    about: str
-
-
-@dataclass(frozen=True, slots=True)
-class ApiAnswer:
-    """One response of an operation."""
-
-    status: str
-    about: str
-    shape: str
-
-
-@dataclass(frozen=True, slots=True)
-class ApiOperation:
-    """One route of the API."""
-
-    id: str
-    method: str
-    path: str
-    title: str
-    about: str
-    parameters: tuple[ApiField, ...]
-    body: tuple[ApiField, ...]
-    example: str
-    answers: tuple[ApiAnswer, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ApiShape:
-    """One named schema."""
-
-    name: str
-    about: str
-    fields: tuple[ApiField, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ApiPage(Page):
-    """The API's reference, from its own OpenAPI description."""
-
-    template: ClassVar[str] = "api.html"
-    here: ClassVar[str] = "api"
-    operations: tuple[ApiOperation, ...]
-    shapes: tuple[ApiShape, ...]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from revelio.errors import CatalogError, RevelioError, SourceError
+from revelio.errors import CatalogError, NotFoundError, RevelioError, SourceError
 from revelio.incidents.recorded import RecordedIncident
 from revelio.store import Feedback, HistoryEntry, SavedAnswer, Store, Verdict
-from revelio.types import RankedQuery, Result
-from revelio.workbench import Workbench
+from revelio.store.history import Found, Search, search_history
+from revelio.types import Evidence, RankedQuery, Result
+from revelio.workbench import NOT_RUN, Workbench
+from webui.accounts.who import acting
 from webui.figures import Figures
+from webui.health import HealthBoard
+from webui.reranking import was_run
 
 ABSTAINS = 0.5
 """From this probability on that nothing points at a fault, the page says so first."""
@@ -27,6 +33,16 @@ class Question:
     opened_at: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What the tools last saw of a system: live just now, for an answer, or for a recorded incident."""
+
+    at: float
+    evidence: Evidence
+    answer: str | None = None
+    recorded: str | None = None
+
+
 class Desk:
     """Asks, keeps and finds again. Safe to share between threads. Raises what workbench and store raise."""
 
@@ -35,6 +51,7 @@ class Desk:
         self.bench = bench
         self.store = store
         self.figures = figures
+        self.health = HealthBoard(bench)
 
     def ask(self, question: Question) -> SavedAnswer:
         """Rank, and keep the answer."""
@@ -67,15 +84,54 @@ class Desk:
         self.store.save_result(answer_id, query_id, result)
         return result
 
+    def run_first(self, answer_id: str, count: int) -> None:
+        """Run the first ``count`` queries at once and keep what each showed, or why it was not run.
+
+        A failure replaces no earlier result.
+        """
+        first = self.store.load(answer_id).recommendation.queries[:count]
+
+        def run_one(ranked: RankedQuery) -> None:
+            try:
+                self.run(answer_id, ranked.query.id)
+            except (SourceError, NotFoundError) as error:
+                if not was_run(ranked):
+                    failed = Result(summary=f"{NOT_RUN}{error}", signal=0.0, reason=str(error))
+                    self.store.save_result(answer_id, ranked.query.id, failed)
+
+        if first:
+            with ThreadPoolExecutor(max_workers=len(first), thread_name_prefix="run") as pool:
+                tuple(pool.map(run_one, first))
+
     def feedback(self, answer_id: str, query_id: str | None, verdict: Verdict, note: str = "") -> Feedback:
         """Keep what a person said; on disk when this returns."""
-        kept = self.store.add_feedback(answer_id, query_id, verdict, note)
+        kept = self.store.add_feedback(answer_id, query_id, verdict, note, by=acting())
         self.figures.feedback.labels(verdict).inc()
         return kept
 
     def history(self, limit: int = 50, before: float | None = None) -> tuple[HistoryEntry, ...]:
         """The latest answers."""
         return self.store.history(limit, before)
+
+    def search(self, wanted: Search, limit: int, offset: int) -> Found:
+        """Earlier answers that match."""
+        return search_history(self.store, wanted, limit=limit, offset=offset)
+
+    def last_seen(self, system: str) -> Sighting | None:
+        """The latest evidence about a system, from its answers and its recorded incidents; None where there is none."""
+        seen = [Sighting(r.opened_at, self.bench.incidents.get(r.id).evidence, recorded=r.id) for r in self._of(system)[-1:]]
+        for found in search_history(self.store, Search(system=system, live_only=True), limit=1).answers:
+            incident = self.store.load(found.entry.id).recommendation.incident
+            seen.append(Sighting(incident.opened_at, incident.evidence, answer=found.entry.id))
+        return max((s for s in seen if s.evidence.entities), key=lambda s: s.at, default=None)
+
+    def look(self, system: str) -> Sighting:
+        """What the tools of a live system see at this moment."""
+        at = time.time()
+        return Sighting(at, self.bench.system(system).snapshot(at))
+
+    def _of(self, system: str) -> tuple[RecordedIncident, ...]:
+        return tuple(r for r in self.recorded() if r.system == system)
 
     def recorded(self) -> tuple[RecordedIncident, ...]:
         """The recorded incidents on offer, oldest first."""

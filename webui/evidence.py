@@ -1,21 +1,17 @@
-"""A result as a page shows it: charts with a table beside each, a table of rows, a waterfall of spans."""
+"""A result as a page shows it: the panels of its exhibit with every figure in words and every length in percent."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import median
 
-from revelio.anomaly import PRESENT, split
-from revelio.types import Cell, Evidence, Result, Series, Span, Window
+from revelio.presentation import exhibit
+from revelio.presentation import panels as model
+from revelio.presentation.charts import finite
+from revelio.types import Cell, Evidence, Result, Window
 from webui import wording
 
-MAX_LINES = 8
-"""Lines in one chart; more cannot be told apart."""
-MAX_SPANS = 80
-_MAX_DEPTH = 8
+_MARKS = {"new": "new", "gone": "gone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,10 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One span in the waterfall; ``start`` and ``width`` in percent of the trace, ``depth`` in levels."""
+    """One span in the waterfall; ``start`` and ``width`` in percent of the trace, ``depth`` in levels.
+
+    ``mark`` is "failed", "origin" (nothing below it failed), "slow" or empty; ``own`` is the time outside its child spans.
+    """
 
     service: str
     operation: str
@@ -50,21 +49,76 @@ class Bar:
     start: float
     width: float
     duration: str
-    error: bool
+    own: str
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Things of one sort, before and now, in words and as bars in percent of the longest; ``mark`` says what stands out."""
+
+    label: str
+    about: tuple[str, ...]
+    before: str
+    now: str
+    before_width: float
+    now_width: float
+    mark: str
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups of one unit; ``before_head`` and ``now_head`` are headings of their columns."""
+
+    title: str
+    before_head: str
+    now_head: str
+    groups: tuple[Group, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that happened: when, counted from the report, and at which percent of baseline and window."""
+
+    when: str
+    at: float
+    entity: str
+    what: str
+    before: str
+    after: str
+    during: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What happened, oldest first; the window begins at ``window_at`` percent."""
+
+    happenings: tuple[Happening, ...]
+    window_at: float
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceView:
-    """What running a query showed. ``lit`` when its signal counts as present; ``numeric`` says which columns hold figures."""
+    """What running a query showed. ``lit`` when its signal counts as present; ``numeric`` says which columns hold figures.
+
+    ``told`` when the rows only repeat what a panel before them says.
+    """
 
     summary: str
     reason: str
     signal: float
     lit: bool
     charts: tuple[Chart, ...]
+    trees: tuple[model.Tree, ...]
+    groups: tuple[Groups, ...]
+    timelines: tuple[Timeline, ...]
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     numeric: tuple[bool, ...]
+    told: bool
     bars: tuple[Bar, ...]
     spans_left_out: int
     truncated: bool
@@ -73,129 +127,109 @@ class EvidenceView:
 
 def evidence_view(result: Result, evidence: Evidence) -> EvidenceView:
     """The view of a result of a query that was run in the evidence's window."""
-    width = max([len(result.columns), *(len(row) for row in result.rows)])
-    rows = tuple((*row, *(None,) * (width - len(row))) for row in result.rows)
+    shown = exhibit(result, evidence)
+    table = next((p for p in shown.panels if isinstance(p, model.Table)), model.Table(result.columns, (), ()))
+    trace = next((p for p in shown.panels if isinstance(p, model.Waterfall)), None)
     return EvidenceView(
-        summary=result.summary,
-        reason=result.reason,
-        signal=result.signal,
-        lit=result.signal >= PRESENT,
-        charts=tuple(_charts(result.series, evidence.baseline, evidence.window)),
-        columns=(*result.columns, *("",) * (width - len(result.columns))),
-        rows=rows,
-        numeric=tuple(_numeric(row[i] for row in rows) for i in range(width)),
-        bars=_waterfall(result.spans),
-        spans_left_out=max(0, len(result.spans) - MAX_SPANS),
-        truncated=result.truncated,
-        took=wording.duration(result.took_ms),
+        summary=shown.summary,
+        reason=shown.reason,
+        signal=shown.signal,
+        lit=shown.lit,
+        charts=tuple(_chart(p) for p in shown.panels if isinstance(p, model.Chart)),
+        trees=tuple(p for p in shown.panels if isinstance(p, model.Tree)),
+        groups=tuple(_groups(p) for p in shown.panels if isinstance(p, model.Groups)),
+        timelines=tuple(_timeline(p) for p in shown.panels if isinstance(p, model.Timeline)),
+        columns=table.columns,
+        rows=table.rows,
+        numeric=table.numeric,
+        told=table.told,
+        bars=tuple(_bar(b) for b in trace.bars) if trace else (),
+        spans_left_out=trace.left_out if trace else 0,
+        truncated=shown.truncated,
+        took=wording.duration(shown.took_ms),
     )
 
 
-def _charts(series: tuple[Series, ...], baseline: Window, window: Window) -> Iterable[Chart]:
-    groups: dict[str, list[Series]] = {}
-    for one in series:
-        groups.setdefault(one.unit, []).append(one)
-    for unit, members in groups.items():
-        yield _chart(unit, members, baseline, window)
-
-
-def _chart(unit: str, members: list[Series], baseline: Window, window: Window) -> Chart:
-    shown = members[:MAX_LINES]
-    common, names = _names(shown)
-    times = sorted({t for s in shown for t in s.times})
-    columns = [dict(zip(s.times, s.values, strict=True)) for s in shown]
-    values = [[_finite(c.get(t)) for t in times] for c in columns]
+def _chart(chart: model.Chart) -> Chart:
+    end, unit = chart.window.end, chart.unit
+    times = sorted({t for line in chart.lines for t in line.times})
+    columns = [dict(zip(line.times, line.values, strict=True)) for line in chart.lines]
+    values = [[finite(c.get(t)) for t in times] for c in columns]
+    names = tuple(line.name for line in chart.lines)
     data = {
-        "times": [round(t - window.end, 3) for t in times],
+        "times": [round(t - end, 3) for t in times],
         "lines": [{"name": n, "values": v} for n, v in zip(names, values, strict=True)],
         "unit": unit,
-        "baseline": [baseline.start - window.end, baseline.end - window.end],
-        "window": [window.start - window.end, 0.0],
+        "baseline": [chart.baseline.start - end, chart.baseline.end - end],
+        "window": [chart.window.start - end, 0.0],
     }
     moments = tuple(
-        (wording.offset(t - window.end), *(wording.figure(column[i], unit, bare=True) for column in values))
-        for i, t in enumerate(times)
+        (wording.offset(t - end), *(wording.figure(column[i], unit, bare=True) for column in values)) for i, t in enumerate(times)
     )
-    lines = tuple(_line(name, s, baseline, window) for name, s in zip(names, shown, strict=True))
+    title = ", ".join(part for part in (chart.title, unit) if part)
     return Chart(
-        ", ".join(part for part in (common, unit) if part),
-        json.dumps(data, allow_nan=False),
-        lines,
-        names,
-        moments,
-        len(members) - len(shown),
+        title, json.dumps(data, allow_nan=False), tuple(_line(x, unit) for x in chart.lines), names, moments, chart.left_out
     )
 
 
-def _names(series: list[Series]) -> tuple[str, tuple[str, ...]]:
-    """What all have in common, as the chart's title, and what tells each from the others."""
-    metrics = [_spoken(s.metric) for s in series]
-    entities = [s.entity.name for s in series]
-    if len(set(metrics)) == 1:
-        return metrics[0], tuple(entities)
-    if len(set(entities)) == 1:
-        first = _spoken(series[0].metric.split(" ")[0])
-        if all(m.startswith(f"{first} ") for m in metrics):
-            return f"{first} of {entities[0]}", tuple(m.removeprefix(f"{first} ") for m in metrics)
-        return entities[0], tuple(metrics)
-    return "", tuple(f"{e}: {m}" for e, m in zip(entities, metrics, strict=True))
+def _line(line: model.Line, unit: str) -> Line:
+    before, now, highest = (wording.figure(v, unit, bare=True) for v in (line.before, line.now, line.highest))
+    return Line(line.name, before, now, highest)
 
 
-def _spoken(metric: str) -> str:
-    """A metric's name without underscores; the labels that follow it stay as they are."""
-    name, space, labels = metric.partition(" ")
-    return name.replace("_", " ") + space + labels
-
-
-def _line(name: str, series: Series, baseline: Window, window: Window) -> Line:
-    before, now = split(series.times, series.values, baseline, window)
-    past = [v for v in before if math.isfinite(v)]
-    present = [v for v in now if math.isfinite(v)]
-    return Line(
-        name,
-        wording.figure(median(past) if past else None, series.unit, bare=True),
-        wording.figure(median(present) if present else None, series.unit, bare=True),
-        wording.figure(max(present, default=None), series.unit, bare=True),
+def _bar(bar: model.Bar) -> Bar:
+    start = 100.0 * bar.start
+    width = min(max(100.0 * bar.width, 0.4), 100.0 - start)
+    return Bar(
+        bar.service,
+        bar.operation,
+        bar.depth,
+        round(start, 2),
+        round(max(width, 0.4), 2),
+        wording.duration(bar.duration_ms),
+        wording.duration(bar.own_ms),
+        bar.mark,
     )
 
 
-def _waterfall(spans: tuple[Span, ...]) -> tuple[Bar, ...]:
-    """Spans in call order, each under its parent; a span whose parent is not here is a root."""
-    if not spans:
-        return ()
-    begin = min(s.start for s in spans)
-    whole = max(max(s.start + s.duration_ms / 1000.0 for s in spans) - begin, 1e-6)
-    ids = {s.id for s in spans}
-    children: dict[str | None, list[Span]] = {}
-    for span in sorted(spans, key=lambda s: s.start):
-        children.setdefault(span.parent if span.parent in ids and span.parent != span.id else None, []).append(span)
-    waiting = [(s, 0) for s in reversed(children.get(None, []))]
-    bars: list[Bar] = []
-    while waiting and len(bars) < MAX_SPANS:
-        span, depth = waiting.pop()
-        start = 100.0 * (span.start - begin) / whole
-        width = min(max(span.duration_ms / 10.0 / whole, 0.4), 100.0 - start)
-        bars.append(
-            Bar(
-                span.service,
-                span.operation,
-                min(depth, _MAX_DEPTH),
-                round(start, 2),
-                round(max(width, 0.4), 2),
-                wording.duration(span.duration_ms),
-                span.error,
-            )
+def _groups(panel: model.Groups) -> Groups:
+    most = max((v for g in panel.groups for v in (g.now, g.before) if v is not None), default=0.0) or 1.0
+    now, before = (f", {seconds:.0f} s" if seconds else "" for seconds in (panel.now_s, panel.before_s))
+    title = panel.title if panel.unit in panel.title.lower() else f"{panel.title}, {panel.unit}"
+    groups = tuple(_group(g, panel.unit, most) for g in panel.groups)
+    return Groups(title, f"Before{before}", f"Now{now}", groups, panel.left_out)
+
+
+def _group(group: model.Group, unit: str, most: float) -> Group:
+    before, now = (wording.figure(v, unit, bare=True) for v in (group.before, group.now))
+    times = f"× {wording.figure(group.now / group.before)}" if group.mark == "more" and group.now and group.before else ""
+    return Group(
+        group.label,
+        tuple(a for a in group.about if a),
+        before,
+        now,
+        _percent(group.before, most),
+        _percent(group.now, most),
+        _MARKS.get(group.mark, times),
+        "" if group.label.startswith(group.example) else group.example,
+    )
+
+
+def _percent(value: float | None, most: float) -> float:
+    return round(max(0.0, 100.0 * (value or 0.0) / most), 2)
+
+
+def _timeline(panel: model.Timeline) -> Timeline:
+    whole = Window(panel.baseline.start, panel.window.end)
+    happenings = (
+        Happening(
+            wording.offset(m.at - whole.end), _place(m.at, whole), m.entity, m.what.replace("_", " "), m.before, m.after, m.during
         )
-        waiting.extend((child, depth + 1) for child in reversed(children.get(span.id, [])))
-    return tuple(bars)
-
-
-def _numeric(cells: Iterable[Cell]) -> bool:
-    known = [c for c in cells if c is not None]
-    return bool(known) and all(
-        isinstance(c, (int, float)) and not isinstance(c, bool) and not wording.is_moment(c) for c in known
+        for m in panel.moments
     )
+    return Timeline(tuple(happenings), _place(panel.window.start, whole), panel.left_out)
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+def _place(moment: float, whole: Window) -> float:
+    share = (moment - whole.start) / whole.seconds if whole.seconds > 0 else 1.0
+    return round(100.0 * min(max(share, 0.0), 1.0), 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -49,6 +50,8 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
+                if scope["scheme"] == "https":
+                    headers["Strict-Transport-Security"] = "max-age=31536000"
                 headers.setdefault("Cache-Control", "no-cache" if scope["path"].startswith("/static/") else "no-store")
             await send(message)
 
@@ -56,16 +59,20 @@ class SecurityHeaders:
 
 
 class SameOrigin:
-    """Refuses what another site makes a person's browser send: cross-site changes, and names rebound to this address."""
+    """Refuses what another site makes a person's browser send: cross-site changes, and names rebound to this address.
 
-    def __init__(self, app: ASGIApp) -> None:
+    ``names`` are those that the server has, besides loopback, addresses, and names without a dot.
+    """
+
+    def __init__(self, app: ASGIApp, names: Collection[str] = ()) -> None:
         self.app = app
+        self.names = frozenset(name.lower().rstrip(".") for name in names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] == "http":
             request = Request(scope)
-            wrong = foreign_host(request.headers.get("host", "")) or (
+            wrong = foreign_host(request.headers.get("host", ""), self.names) or (
                 "" if request.method in ("GET", "HEAD", "OPTIONS") else cross_site(request)
             )
             if wrong:
@@ -74,14 +81,17 @@ class SameOrigin:
         await self.app(scope, receive, send)
 
 
-def foreign_host(host: str) -> str:
+def foreign_host(host: str, names: Collection[str] = ()) -> str:
     """Why this Host header is refused; "" when it is not. Only a name with a dot can have been pointed here by a stranger."""
     name = urlsplit(f"//{host}").hostname if _is_netloc(host) else None
     if host and name is None:
         return "The Host header is not an address."
-    if not name or is_loopback(name) or "." not in name.rstrip(".") or _is_ip(name):
+    if not name or is_loopback(name) or "." not in name.rstrip(".") or _is_ip(name) or name.rstrip(".") in names:
         return ""
-    return f"This server does not answer to the name {name}. Use http://127.0.0.1 or http://localhost with its port."
+    return (
+        f"This server does not answer to the name {name}. Use its address, http://127.0.0.1 or http://localhost with its port, "
+        "or add the name to the setting `names`."
+    )
 
 
 def cross_site(request: Request) -> str:

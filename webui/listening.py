@@ -5,14 +5,16 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from revelio.errors import InvalidInputError
+from revelio.settings import Settings
 
 
-def require_loopback(host: str) -> None:
-    """Raise ``InvalidInputError`` unless ``host`` is a loopback address: there are no accounts that could keep others out."""
-    if not is_loopback(host):
+def require_safe_address(settings: Settings) -> None:
+    """Raise ``InvalidInputError`` where strangers could reach a server that asks nobody who they are."""
+    if not settings.accounts and not is_loopback(settings.host):
         raise InvalidInputError(
-            f"cannot listen on {host!r}: authentication does not exist yet, so anybody who reaches that address could read "
-            "every report and run queries; set `host` to 127.0.0.1 and reach it from elsewhere through an SSH tunnel"
+            f"cannot listen on {settings.host!r} without authentication: anybody who reaches that address could read every "
+            "report and run queries; set `accounts = true` and add an admin (docs/how-to/accounts.md), or set `host` to "
+            "127.0.0.1 and reach it from elsewhere through an SSH tunnel"
         )
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from revelio.errors import (
+    AccessError,
     ArtifactError,
     CatalogError,
     DatasetError,
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 _STATUS: dict[type[RevelioError], int] = {
     InvalidInputError: 422,
     NotFoundError: 404,
+    AccessError: 403,
     SourceError: 502,
     ArtifactError: 503,
     CatalogError: 503,
@@ -36,6 +38,9 @@ _STATUS: dict[type[RevelioError], int] = {
     StoreError: 503,
 }
 _TITLES = {
+    401: "Sign in first",
+    409: "Already being done",
+    429: "Too many at once",
     404: "Not found here",
     413: "That is too much text",
     422: "That cannot be used",
@@ -61,19 +66,23 @@ def status_of(error: RevelioError) -> int:
     return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
 
 
-def refusal(request: Request, status: int, detail: str, errors: list[str] | None = None) -> Response:
+def refusal(
+    request: Request, status: int, detail: str, errors: list[str] | None = None, headers: dict[str, str] | None = None
+) -> Response:
     """An error response in the form that the asker reads; ``detail`` says what is wrong and what to do."""
     title = _TITLES.get(status) or HTTPStatus(status).phrase
     if for_program(request):
         problem = Problem(title=title, status=status, detail=_writable(detail), errors=[_writable(e) for e in errors or []])
-        return JSONResponse(problem.model_dump(), status, media_type="application/problem+json")
-    return render(request, ErrorPage(status, title, _writable(detail)), status=status)
+        return JSONResponse(problem.model_dump(), status, headers, media_type="application/problem+json")
+    page = render(request, ErrorPage(status, title, _writable(detail)), status=status)
+    page.headers.update(headers or {})
+    return page
 
 
 def for_program(request: Request) -> bool:
     """True for the API and the probes, False for pages."""
     path = request.url.path
-    return path.startswith("/api/v1") or path in ("/healthz", "/readyz", "/metrics", "/api/openapi.json")
+    return path.startswith(("/api/v1", "/mcp")) or path in ("/healthz", "/readyz", "/metrics", "/api/openapi.json")
 
 
 def add_handlers(app: FastAPI) -> None:

@@ -3,16 +3,70 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from webui.contexts import ApiAnswer, ApiField, ApiOperation, ApiPage, ApiShape
+from webui.contexts import Page
 from webui.rendering import render
 
 reference = APIRouter(include_in_schema=False)
 Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiField:
+    """One parameter or property."""
+
+    name: str
+    type: str
+    required: bool
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApiAnswer:
+    """One response of an operation."""
+
+    status: str
+    about: str
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApiOperation:
+    """One route of the API."""
+
+    id: str
+    method: str
+    path: str
+    title: str
+    about: str
+    parameters: tuple[ApiField, ...]
+    body: tuple[ApiField, ...]
+    example: str
+    answers: tuple[ApiAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiShape:
+    """One named schema."""
+
+    name: str
+    about: str
+    fields: tuple[ApiField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiPage(Page):
+    """The API's reference, from its own OpenAPI description."""
+
+    template: ClassVar[str] = "api.html"
+    here: ClassVar[str] = "api"
+    operations: tuple[ApiOperation, ...]
+    shapes: tuple[ApiShape, ...]
 
 
 @reference.get("/api/docs")

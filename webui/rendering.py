@@ -31,6 +31,8 @@ def templates() -> Jinja2Templates:
         duration=wording.duration,
         cell=wording.cell,
         prose=wording.prose,
+        blanks=wording.blanks,
+        share=wording.share,
         shorten=wording.shorten,
     )
     environment.globals.update(version=__version__)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from revelio.presentation import RecommendationView
 from revelio.store import Verdict
 
 MAX_NOTE = 4000
@@ -43,6 +44,12 @@ class RecommendationRequest(BaseModel):
     run: bool = Field(False, description="Run them all, and give their results too")
 
 
+class AnswerView(RecommendationView):
+    """The ranked queries for one report, and what is no longer in that report."""
+
+    masked: list[str] = Field(description="Kinds of secrets and personal data that were masked in the report")
+
+
 class FeedbackRequest(BaseModel):
     """What a person says about a query, or about the whole answer when ``query_id`` is left out."""
 
@@ -60,8 +67,28 @@ class FeedbackView(BaseModel):
     recommendation_id: str
     query_id: str | None
     verdict: Verdict
-    note: str
+    note: str = Field(description="As it is kept: what the setting `mask` names is replaced by words in square brackets")
     given_at: float = Field(description="Unix seconds")
+
+
+class SaidView(FeedbackView):
+    """Feedback, and whose."""
+
+    by: str = Field(description="Who said it; empty where nobody has to sign in")
+
+
+class HistoryView(BaseModel):
+    """One line of the history."""
+
+    id: str
+    saved_at: float = Field(description="Unix seconds")
+    system: str
+    recorded: str | None = Field(description="The recorded incident that was asked about; null when asked live")
+    report: str
+    abstain: float = Field(description="Probability that nothing points at a fault")
+    top_title: str
+    top_probability: float
+    verdict: Verdict | None = Field(description="The best that was said of any of its queries")
 
 
 class IncidentView(BaseModel):

@@ -1,4 +1,4 @@
-"""Routes that other systems call: Slack, and alerts that come in."""
+"""Routes that other systems call: Slack, alerts that come in, and assistants."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from revelio.integrations.deliveries import Deliveries
 from revelio.integrations.intake import Intake
 from revelio.integrations.tables import make_tables
 from revelio.settings import Settings
+from webui.assistants import Assistants
 from webui.desk import Desk
 from webui.door import DeskDoor
 from webui.listening import is_loopback
@@ -66,14 +67,16 @@ class TakenView(BaseModel):
 def webhooks(settings: Settings, desk: Desk) -> APIRouter:
     """Every route of this file, with what works behind them. It starts and ends with the application."""
     behind = Behind(settings, desk)
+    assistants = Assistants(behind.door)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         threading.Thread(target=behind.intake.resume, name="alerts-resume", daemon=True).start()
-        yield
+        async with assistants.running():
+            yield
         await asyncio.to_thread(behind.close)
 
-    router = APIRouter(lifespan=lifespan)
+    router = APIRouter(lifespan=lifespan, routes=[assistants.route])
     _add_slack(router, behind)
     _add_alerts(router, behind)
     return router
@@ -85,14 +88,14 @@ class Behind:
     def __init__(self, settings: Settings, desk: Desk) -> None:
         """The bot exists only where its secrets are set."""
         engine = make_tables(desk.store.database)
-        door = DeskDoor(desk)
+        self.door = door = DeskDoor(desk)
         self.settings = settings
         self.bot = None
         if settings.slack.signing_secret.get_secret_value():
             from revelio.integrations.slack.bot import Bot  # noqa: PLC0415 -- 150 ms that a server without Slack need not pay
 
             self.bot = Bot(settings.slack, door, Deliveries(engine), max_chars=settings.max_report_chars)
-        self.intake = Intake(settings.alerts, door, AlertBook(engine), self.bot)
+        self.intake = Intake(settings.alerts, door, AlertBook(engine, masked=settings.mask), self.bot)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="webhook")
 
     async def do(self, act: Callable[[], T]) -> T:

@@ -12,6 +12,7 @@ from revelio.types import Cell
 
 _FIRST_MOMENT, _LAST_MOMENT = 1e9, 4e9
 """A float between these (2001 to 2096, in Unix seconds) is a moment."""
+_HOLE = re.compile(r"\$\{(\w+)\}")
 _CODE = re.compile(r"`+([^`]+)`+")
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -75,6 +76,16 @@ def offset(seconds: float) -> str:
 def prose(text: str) -> Markup:
     """Text in which backticks mark code, as markup; everything else is escaped."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
+
+
+def blanks(text: str) -> Markup:
+    """Text in which ``${name}`` holes stand out as variables, as markup; everything else is escaped."""
+    return Markup(_HOLE.sub(r'<var class="blank">\1</var>', str(escape(text))))
+
+
+def share(value: float | None) -> str:
+    """A figure between 0 and 1 with three decimals, as tables of evaluations have it; a gap as a dash."""
+    return "–" if value is None or not math.isfinite(value) else f"{value:.3f}"
 
 
 def cell(value: Cell) -> str:

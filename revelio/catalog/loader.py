@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -108,23 +108,36 @@ class _ToolFile(BaseModel):
 
 
 def load_catalog(*paths: Path) -> Catalog:
-    """Read one YAML document or several per file (``---`` between tools). Raises ``CatalogError`` with file and line."""
-    tools: list[ToolSpec] = []
+    """Read one YAML document or several per file (``---`` between tools). Raises ``CatalogError`` with file and line.
+
+    A tool that comes again has its templates and metrics added to the first one's, so that a file can extend a bundled tool.
+    """
+    tools: dict[str, ToolSpec] = {}
     seen: dict[str, str] = {}
     for path in paths:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise CatalogError(f"{path}:1: cannot be read: {error}") from error
-        for tool in _parse(text, str(path)):
-            for template in tool.templates:
+        for tool, node in _parse(text, str(path)):
+            for index, template in enumerate(tool.templates):
+                where = f"{path}:{_line(node, ('templates', index, 'id'))}"
                 if template.id in seen:
-                    raise CatalogError(f"{path}:1: template id {template.id!r} is already used in {seen[template.id]}")
-                seen[template.id] = str(path)
-            tools.append(tool)
+                    raise CatalogError(f"{where}: template id {template.id!r} is already used at {seen[template.id]}")
+                seen[template.id] = where
+            tools[tool.name] = (
+                _joined(tools[tool.name], tool, f"{path}:{_line(node, ('metrics',))}") if tool.name in tools else tool
+            )
     if not tools:
         raise CatalogError(f"{', '.join(map(str, paths)) or 'catalog'}:1: no tool is declared")
-    return Catalog(tuple(tools))
+    return Catalog(tuple(tools.values()))
+
+
+def _joined(first: ToolSpec, more: ToolSpec, where: str) -> ToolSpec:
+    twice = {m.name for m in first.metrics} & {m.name for m in more.metrics}
+    if twice:
+        raise CatalogError(f"{where}: tool {first.name!r} has a metric {sorted(twice)[0]!r} already")
+    return replace(first, templates=(*first.templates, *more.templates), metrics=(*first.metrics, *more.metrics))
 
 
 @cache
@@ -134,7 +147,7 @@ def bundled_catalog() -> Catalog:
     return load_catalog(*sorted(folder.glob("*.yaml")))
 
 
-def _parse(text: str, name: str) -> list[ToolSpec]:
+def _parse(text: str, name: str) -> list[tuple[ToolSpec, yaml.Node]]:
     try:
         nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
         documents = list(yaml.safe_load_all(text))
@@ -147,13 +160,14 @@ def _parse(text: str, name: str) -> list[ToolSpec]:
     for node, document in zip(nodes, documents, strict=True):
         if document is None:
             continue
+        _refuse_twins(node, name)
         try:
             parsed = _ToolFile.model_validate(document)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(p) for p in first["loc"]) or "document"
             raise CatalogError(f"{name}:{_line(node, first['loc'])}: {where}: {first['msg']}") from error
-        tools.append(_tool(parsed, node, name))
+        tools.append((_tool(parsed, node, name), node))
     return tools
 
 
@@ -179,6 +193,25 @@ def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
         )
     metrics = tuple(Metric(name=k, **v.model_dump()) for k, v in parsed.metrics.items())
     return ToolSpec(parsed.tool, parsed.title or parsed.tool, parsed.about, tuple(templates), metrics)
+
+
+def _refuse_twins(root: yaml.Node, name: str) -> None:
+    """A key that is written twice is an error: YAML would silently take the last one."""
+    waiting, done = [root], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in done:  # an alias
+            continue
+        done.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif isinstance(node, yaml.MappingNode):
+            keys: set[str] = set()
+            for key, value in node.value:
+                if isinstance(key.value, str) and key.value in keys:
+                    raise CatalogError(f"{name}:{key.start_mark.line + 1}: {key.value!r} is written twice here")
+                keys.add(str(key.value))
+                waiting.append(value)
 
 
 def _line(node: yaml.Node | None, path: tuple[int | str, ...]) -> int:

@@ -7,12 +7,32 @@ from typing import Annotated
 import typer
 
 from revelio import __version__
-from revelio.cli import bench, campaign, catalog, doctor, evaluate, faults, incidents, recommend, run, serve, testbed, train
+from revelio.cli import (
+    bench,
+    campaign,
+    catalog,
+    doctor,
+    evaluate,
+    faults,
+    incidents,
+    init,
+    mcp,
+    recommend,
+    run,
+    serve,
+    slack,
+    store,
+    testbed,
+    tokens,
+    train,
+    users,
+)
 
 _ABOUT = """Turns a vague bug report into the few debugging queries most likely to show its root cause.
 
 \b
 Start here:
+    revelio init                          settings for the backends that are there
     revelio doctor                        what is usable, and what to do about the rest
     revelio serve                         the web page and API on http://127.0.0.1:8000
     revelio incidents list                recorded incidents to try it on
@@ -26,7 +46,7 @@ def build() -> typer.Typer:
         name="revelio",
         help=_ABOUT,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
@@ -39,6 +59,9 @@ def build() -> typer.Typer:
         ("train", train.train),
         ("doctor", doctor.doctor),
         ("bench", bench.bench),
+        ("init", init.init),
+        ("slack", slack.slack),
+        ("mcp", mcp.mcp),
     ):
         app.command(name)(verb)
     for name, group in (
@@ -47,6 +70,9 @@ def build() -> typer.Typer:
         ("campaign", campaign.group()),
         ("testbed", testbed.group()),
         ("catalog", catalog.group()),
+        ("store", store.group()),
+        ("users", users.group()),
+        ("tokens", tokens.group()),
     ):
         app.add_typer(group, name=name)
     return app

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from revelio.settings import Settings
+    from revelio.store import Store
     from revelio.types import Incident
     from revelio.workbench import Workbench
 
@@ -54,3 +57,16 @@ def look(bench: Workbench, system: str | None, incident: str | None) -> Incident
         return bench.incidents.get(incident).incident()
     now = time.time()
     return Incident("live", system or "", "", now, bench.system(system or "").snapshot(now))
+
+
+@contextmanager
+def opened_store() -> Iterator[Store]:
+    """The store of the settings, for the length of the block."""
+    from revelio.store import Store
+
+    settings = settings_with()
+    store = Store(settings.database, masked=settings.mask)
+    try:
+        yield store
+    finally:
+        store.close()

@@ -1,134 +1,168 @@
-"""A query's result in the terminal: sparklines for series, a table for rows, a waterfall for a trace."""
+"""An exhibit in the terminal: sparklines for series, groups now and before, a timeline, a tree, a waterfall, a table."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from revelio.anomaly import PRESENT, split
+from revelio.presentation import exhibit, panels
+from revelio.presentation.cells import is_moment
+from revelio.presentation.sparklines import sparkline as bars_of
+from revelio.presentation.waterfalls import waterfall as drawn
 from revelio.types import Cell, Evidence, Result, Series, Span, Window
 
-_BARS = "▁▂▃▄▅▆▇█"
 _POINTS = 24
 _MOST_ROWS = 12
 _WATERFALL_WIDTH = 44
-_UNIX_TIMES = (1e9, 4e9)
-"""Floats in a table that lie between these (2001 to 2096) are moments."""
 
 
 def evidence_view(result: Result, evidence: Evidence) -> RenderableType:
     """Everything that a result holds, longest lists cut."""
-    strength = Text(f"signal {result.signal:.2f}", "bold red" if result.signal >= PRESENT else "dim")
-    parts: list[RenderableType] = [Text.assemble(strength, f"  {result.summary}")]
-    if result.reason and result.reason != result.summary:
-        parts.append(Text(result.reason, "dim"))
-    if result.series:
-        parts.append(_series_grid(result.series, evidence.baseline, evidence.window))
-    if result.spans:
-        parts += waterfall(result.spans)
-    elif result.rows:
-        parts.append(_rows_grid(result))
-    left_out = max(0, len(result.rows) - _MOST_ROWS) if not result.spans else 0
-    if left_out or result.truncated:
-        more = f"{left_out} more rows" if left_out else "the backend had more than the row limit"
-        parts.append(Text(f"… {more}; --json prints all that was read", "dim"))
+    shown = exhibit(result, evidence)
+    strength = Text(f"signal {shown.signal:.2f}", "bold red" if shown.lit else "dim")
+    parts: list[RenderableType] = [Text.assemble(strength, f"  {shown.summary}")]
+    if shown.reason:
+        parts.append(Text(shown.reason, "dim"))
+    charts = [panel for panel in shown.panels if isinstance(panel, panels.Chart)]
+    if charts:
+        parts.append(_charts(charts))
+    for panel in shown.panels:
+        parts += _panel(panel, waterfall_there=bool(result.spans))
+    if shown.truncated:
+        parts.append(Text("… the backend had more than the row limit; --json prints all that was read", "dim"))
     return Group(*parts)
 
 
 def sparkline(series: Series, baseline: Window, window: Window) -> str:
     """Baseline and window as bars on one scale with ``│`` between; at most 24 bars a side, each a mean."""
-    before, now = split(series.times, series.values, baseline, window)
-    before, now = _squeeze(before), _squeeze(now)
-    finite = [v for v in (*before, *now) if math.isfinite(v)]
-    low, high = (min(0.0, *finite), max(finite)) if finite else (0.0, 0.0)
-    return f"{_bars(before, low, high)}│{_bars(now, low, high)}"
+    return _sparkline(series.times, [v if math.isfinite(v) else None for v in series.values], baseline, window)
 
 
 def waterfall(spans: Sequence[Span]) -> Iterator[Text]:
-    """One line a span: its place in the call tree and its stretch of the trace's time."""
-    start = min(s.start for s in spans)
-    total = max(1e-9, *(s.start - start + s.duration_ms / 1000.0 for s in spans))
-    for span, depth in _call_order(spans):
-        left = int((span.start - start) / total * _WATERFALL_WIDTH)
-        width = max(1, round(span.duration_ms / 1000.0 / total * _WATERFALL_WIDTH))
-        bar = " " * left + "█" * min(width, _WATERFALL_WIDTH - left)
-        name = f"{'  ' * depth}{span.service} {span.operation}"
-        line = Text(f"{name[:44]:<44} ")
-        line.append(f"{bar:<{_WATERFALL_WIDTH}}", "red" if span.error else "cyan")
-        line.append(f" {span.duration_ms:9.1f} ms")
-        if span.error:
-            line.append("  error", "bold red")
-        yield line
+    """One line a span: its place in the call tree and its stretch of the trace's time; failed and slow ones are marked."""
+    trace = drawn(spans)
+    return iter(()) if trace is None else _waterfall(trace)
 
 
-def figure(value: float) -> str:
+def figure(value: float | None) -> str:
     """A number as a person would write it: three significant digits."""
-    if not math.isfinite(value):
+    if value is None or not math.isfinite(value):
         return "–"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _series_grid(series: Sequence[Series], baseline: Window, window: Window) -> Table:
-    grid = Table(box=None, pad_edge=False, show_header=False)
-    for _ in range(3):
-        grid.add_column(overflow="fold")
-    for one in series[:_MOST_ROWS]:
-        before, now = split(one.times, one.values, baseline, window)
-        change = f"{figure(_mean(before))} → {figure(_mean(now))} {one.unit}".rstrip()
-        grid.add_row(Text(f"{one.entity.name} {one.metric}"), Text(sparkline(one, baseline, window), "cyan"), Text(change))
+def _panel(panel: panels.Panel, *, waterfall_there: bool) -> Iterator[RenderableType]:
+    if isinstance(panel, panels.Groups):
+        yield from _groups(panel)
+    elif isinstance(panel, panels.Timeline):
+        yield from _timeline(panel)
+    elif isinstance(panel, panels.Tree):
+        yield Text(panel.title, "bold")
+        for node in panel.nodes[:_MOST_ROWS]:
+            name = ("  " * node.depth) + ("▲ " if node.mark else "└ " if node.depth else "")
+            yield Text.assemble(name, (node.name, "bold red" if node.mark else "bold"), f"  {node.detail}")
+        yield from _more(len(panel.nodes) + panel.left_out - _MOST_ROWS, "lines")
+    elif isinstance(panel, panels.Waterfall):
+        yield from _waterfall(panel)
+        yield from _more(panel.left_out, "spans")
+    elif isinstance(panel, panels.Table) and not panel.told and not waterfall_there:
+        yield _rows(panel)
+        yield from _more(len(panel.rows) - _MOST_ROWS, "rows")
+
+
+def _charts(charts: Sequence[panels.Chart]) -> Table:
+    grid = _grid(3)
+    for chart in charts:
+        for line in chart.lines:
+            name = f"{line.name} {chart.title}".strip()
+            change = f"{figure(line.before)} → {figure(line.now)} {chart.unit}".rstrip()
+            bars = _sparkline(line.times, line.values, chart.baseline, chart.window)
+            grid.add_row(Text(name), Text(bars, "cyan"), Text(change))
+        if chart.left_out:
+            grid.add_row(Text(f"… {chart.left_out} more series", "dim"))
     return grid
 
 
-def _rows_grid(result: Result) -> Table:
+def _groups(panel: panels.Groups) -> Iterator[RenderableType]:
+    grid = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
+    before, now = (f"{head} ({seconds:.0f} s)" if seconds else head for head, seconds in _heads(panel))
+    title = panel.title if panel.unit in panel.title.lower() else f"{panel.title}, {panel.unit}"
+    for name, right in ((before, True), (now, True), ("", False), (title, False)):
+        grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+    for group in panel.groups[:_MOST_ROWS]:
+        label = Text.assemble(group.label, *((f"  {about}", "dim") for about in group.about if about))
+        lit = "bold red" if group.mark else ""
+        grid.add_row(figure(group.before), Text(figure(group.now), lit), Text(group.mark, lit), label)
+    yield grid
+    yield from _more(len(panel.groups) + panel.left_out - _MOST_ROWS, "groups")
+
+
+def _heads(panel: panels.Groups) -> tuple[tuple[str, float], tuple[str, float]]:
+    return ("before", panel.before_s), ("now", panel.now_s)
+
+
+def _timeline(panel: panels.Timeline) -> Iterator[RenderableType]:
+    grid = _grid(4)
+    for moment in panel.moments[:_MOST_ROWS]:
+        offset = f"{moment.at - panel.window.end:+.0f} s"
+        change = f"{moment.before} → {moment.after}" if moment.before else moment.after
+        grid.add_row(Text(offset, "bold" if moment.during else "dim"), Text(moment.entity), Text(moment.what), Text(change))
+    yield grid
+    yield from _more(len(panel.moments) + panel.left_out - _MOST_ROWS, "moments")
+
+
+def _waterfall(trace: panels.Waterfall) -> Iterator[Text]:
+    style = {"failed": "red", "origin": "red", "slow": "yellow", "": "cyan"}
+    for bar in trace.bars:
+        left = min(int(bar.start * _WATERFALL_WIDTH), _WATERFALL_WIDTH - 1)
+        width = max(1, round(bar.width * _WATERFALL_WIDTH))
+        drawn_bar = " " * left + "█" * min(width, _WATERFALL_WIDTH - left)
+        name = f"{'  ' * bar.depth}{bar.service} {bar.operation}"
+        line = Text(f"{name[:44]:<44} ")
+        line.append(f"{drawn_bar:<{_WATERFALL_WIDTH}}", style[bar.mark])
+        line.append(f" {bar.duration_ms:9.1f} ms")
+        if bar.mark == "failed":
+            line.append("  error", "bold red")
+        elif bar.mark == "origin":
+            line.append("  error here", "bold red")
+        elif bar.mark == "slow":
+            line.append(f"  slow: {bar.own_ms:.1f} ms its own", "bold yellow")
+        yield line
+
+
+def _rows(table: panels.Table) -> Table:
     grid = Table(box=None, pad_edge=False, header_style="bold")
-    for name in result.columns:
+    for name in table.columns:
         grid.add_column(Text(name), overflow="fold")
-    for row in result.rows[:_MOST_ROWS]:
+    for row in table.rows[:_MOST_ROWS]:
         grid.add_row(*(Text(_written(cell)) for cell in row))
     return grid
+
+
+def _grid(columns: int) -> Table:
+    grid = Table(box=None, pad_edge=False, show_header=False)
+    for _ in range(columns):
+        grid.add_column(overflow="fold")
+    return grid
+
+
+def _more(count: int, noun: str) -> Iterator[Text]:
+    if count > 0:
+        yield Text(f"… {count} more {noun}; --json prints all that was read", "dim")
 
 
 def _written(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, float):
-        return time.strftime("%H:%M:%S", time.localtime(cell)) if _UNIX_TIMES[0] < cell < _UNIX_TIMES[1] else figure(cell)
+        return time.strftime("%H:%M:%S", time.localtime(cell)) if is_moment(cell) else figure(cell)
     return str(cell).strip()
 
 
-def _call_order(spans: Sequence[Span]) -> Iterator[tuple[Span, int]]:
-    """Depth first by start time; a span whose parent is not among them starts a tree of its own."""
-    known = {s.id for s in spans}
-    children: dict[str | None, list[Span]] = defaultdict(list)
-    for span in sorted(spans, key=lambda s: -s.start):
-        children[span.parent if span.parent in known else None].append(span)
-    stack = [(s, 0) for s in children[None]]
-    while stack:
-        span, depth = stack.pop()
-        yield span, depth
-        stack += [(child, depth + 1) for child in children.pop(span.id, [])]
-
-
-def _squeeze(values: Sequence[float]) -> list[float]:
-    if len(values) <= _POINTS:
-        return list(values)
-    edges = [round(i * len(values) / _POINTS) for i in range(_POINTS + 1)]
-    return [_mean(values[a:b]) for a, b in pairwise(edges)]
-
-
-def _mean(values: Sequence[float]) -> float:
-    finite = [v for v in values if math.isfinite(v)]
-    return sum(finite) / len(finite) if finite else math.nan
-
-
-def _bars(values: Sequence[float], low: float, high: float) -> str:
-    reach = high - low
-    top = len(_BARS) - 1
-    return "".join(" " if not math.isfinite(v) else _BARS[round((v - low) / reach * top) if reach > 0 else 0] for v in values)
+def _sparkline(times: Sequence[float], values: Sequence[float | None], baseline: Window, window: Window) -> str:
+    return bars_of(times, values, baseline, window, _POINTS)

@@ -50,7 +50,7 @@ def recommend(
     if json:
         from revelio.presentation import recommendation_json
 
-        emit(recommendation_json(answer.incident.id, answer, recorded=incident))
+        emit(recommendation_json(answer.incident.id, answer, recorded=incident, panels=True))
         return
     _show(console(), answer, recorded=bool(incident))
 

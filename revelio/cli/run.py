@@ -38,7 +38,7 @@ def run(
     if json:
         from revelio.presentation import result_view
 
-        emit(result_view(result))
+        emit(result_view(result, seen.evidence))
         return
     from rich.text import Text
 

@@ -30,10 +30,14 @@ def serve(
     """
     import uvicorn
 
+    from revelio.telemetry import start_traces
+    from revelio.telemetry_logs import start_logs
     from webui.app import create_app
 
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = settings_with().model_copy(update=given)
+    start_logs(settings.telemetry.log_format)
+    end_traces = start_traces(settings.telemetry.otlp_endpoint)
     app = create_app(settings)
     listening = _listen(settings.host, settings.port)
     url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{settings.port}"
@@ -41,7 +45,13 @@ def serve(
         emit({"url": url, "api": f"{url}/api/docs"})
     else:
         say(f"Revelio is on {url} (API: {url}/api/docs); Ctrl-C ends it")
-    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().shutdown(sockets)
+            end_traces()  # here, for what ends the process ends it right after this
+
+    Server(uvicorn.Config(app, log_level="warning", log_config=None)).run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Engine, insert, or_, select, update
@@ -13,6 +14,7 @@ from revelio.errors import NotFoundError, StoreError
 from revelio.integrations.alerts import Alert
 from revelio.integrations.tables import ALERTS
 from revelio.store.engine import as_store_error
+from revelio.store.masking import mask
 
 Outcome = Literal["opened", "repeated", "resolved", "ignored"]
 CLAIM_S = 120.0
@@ -45,12 +47,14 @@ _COLUMNS = [ALERTS.c[name] for name in AlertIncident.__slots__]
 class AlertBook:
     """Safe to share between threads and processes. Every method raises ``StoreError`` when the database fails."""
 
-    def __init__(self, engine: Engine) -> None:
-        """The engine of ``make_tables``."""
-        self._engine = engine
+    def __init__(self, engine: Engine, *, masked: Collection[str] = ()) -> None:
+        """The engine of ``make_tables``. What is of the kinds in ``masked`` (``revelio.store.masking``) is never kept."""
+        self._engine, self._masked = engine, tuple(masked)
 
     def fold(self, alert: Alert, system: str) -> tuple[AlertIncident | None, Outcome]:
         """Open an incident, or count the alert to the one that it belongs to. On disk when this returns."""
+        title, report = (mask(text, self._masked) for text in (alert.title, alert.report))
+        alert = replace(alert, title=title, report=report)
         with as_store_error("note an alert"):
             for _ in range(3):
                 try:

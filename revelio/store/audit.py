@@ -35,9 +35,8 @@ class AuditEntry:
 
 def audit_row(actor: Actor, action: str, target: str = "", detail: str = "") -> AuditRow:
     """A row to be added in the transaction of what it tells of, so that neither is kept without the other."""
-    return AuditRow(
-        at=time.time(), actor=actor.name, action=action, target=_plain(target), detail=_plain(detail), address=actor.address
-    )
+    who, what, words = _plain(actor.name), _plain(target), _plain(detail)
+    return AuditRow(at=time.time(), actor=who, action=action, target=what, detail=words, address=actor.address)
 
 
 class AuditTrail:

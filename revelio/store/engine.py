@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,7 +77,7 @@ def migrate(engine: Engine) -> None:
     with engine.execution_options(revelio_write="durable").begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
-        command.upgrade(_config(connection), "head")
+        command.upgrade(config(connection), "head")
 
 
 def _address(url: str) -> URL:
@@ -84,7 +86,8 @@ def _address(url: str) -> URL:
     return address.set(drivername="postgresql+psycopg") if address.drivername == "postgresql" else address
 
 
-def _config(connection: Connection) -> Config:
+def config(connection: Connection) -> Config:
+    """Alembic's configuration for the migrations, on a connection."""
     config = Config()
     config.set_main_option("script_location", str(files("revelio.store") / "migrations").replace("%", "%%"))
     config.attributes["connection"] = connection
@@ -95,9 +98,23 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     # The driver's own implicit BEGIN leaves DDL outside of transactions; ours is sent by _begin_sqlite.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=10000"):
-        cursor.execute(f"PRAGMA {pragma}")
+    for pragma in ("busy_timeout=10000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        _patiently(cursor, f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _patiently(cursor: sqlite3.Cursor, statement: str) -> None:
+    # While another process makes the file, or is the last to close it, SQLite refuses at once instead of waiting.
+    until = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            cursor.execute(statement)
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:

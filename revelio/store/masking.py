@@ -18,6 +18,8 @@ _KEPT = {
     "cards": "[card number masked]",
     "addresses": "[address masked]",
 }
+_PASSES = 8
+"""What stood next to something that is masked may only now look like what it is."""
 _NOT_YET = r"(?!\[secret masked\])"
 _KEY_BLOCK = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.{0,10000}?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL
@@ -54,9 +56,13 @@ _IPV6 = re.compile(
 
 def mask(text: str, kinds: Collection[str]) -> str:
     """``text`` with everything of these kinds (``Maskable``) replaced by words in square brackets that name the kind."""
-    for kind in get_args(Maskable):
-        if kind in kinds:
-            text = _RULES[kind](text)
+    for _ in range(_PASSES):
+        before = text
+        for kind in get_args(Maskable):
+            if kind in kinds:
+                text = _RULES[kind](text)
+        if text == before:
+            break
     return text
 
 
@@ -94,7 +100,9 @@ def _mask_cards(digits: str) -> str:
 
 
 def _addresses(text: str) -> str:
-    return _IPV6.sub(_KEPT["addresses"], _IPV4.sub(_KEPT["addresses"], text))
+    text = _IPV4.sub(_KEPT["addresses"], text)
+    # `a::b` is how programs write names.
+    return _IPV6.sub(lambda found: _KEPT["addresses"] if any(c.isdigit() for c in found[0]) else found[0], text)
 
 
 def is_card(number: str) -> bool:

@@ -86,7 +86,6 @@ class Store:
         What is of the kinds in ``masked`` (``revelio.store.masking``) is never kept, neither of reports nor of notes.
         """
         self.database = Database.open(url)
-        self._engine = self.database.engine
         self.accounts = Accounts(self.database)
         self.sessions = Sessions(self.database)
         self.tokens = Tokens(self.database)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -60,10 +63,40 @@ class _BoundedPool:
         return bytes(data)
 
 
+class _Cut:
+    """A connection that is cut when the head of an answer has not come in time, however it is told letter by letter."""
+
+    limits = Limits()
+    sock: socket.socket | None
+
+    def getresponse(self) -> Any:
+        late = threading.Event()
+
+        def cut() -> None:
+            late.set()
+            if self.sock is not None:
+                with contextlib.suppress(OSError):  # it may be closed already
+                    self.sock.shutdown(socket.SHUT_RDWR)
+
+        watch = threading.Timer(self.limits.seconds, cut)
+        watch.daemon = True
+        watch.start()
+        try:
+            response = super().getresponse()  # type: ignore[misc]
+        finally:
+            watch.cancel()
+        if late.is_set():
+            response.close()
+            raise TooMuchError(f"still answering after {self.limits.seconds:g} s; is it overloaded?")
+        return response
+
+
 class BoundedNode(Urllib3HttpNode):
     """A node of the official client that keeps to the limits in its configuration."""
 
     def __init__(self, config: NodeConfig) -> None:
         """``config._extras`` holds a ``Limits`` under ``LIMITS``."""
         super().__init__(config)
-        self.pool: Any = _BoundedPool(self.pool, config._extras[LIMITS])
+        limits = config._extras[LIMITS]
+        self.pool.ConnectionCls = type("Bounded", (_Cut, self.pool.ConnectionCls), {"limits": limits})
+        self.pool: Any = _BoundedPool(self.pool, limits)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import docker
 import requests
+from docker.constants import DEFAULT_DOCKER_API_VERSION
 from docker.errors import DockerException
 
 from revelio.errors import SourceError
@@ -40,9 +42,16 @@ class Engine:
         if socket != self.url and not Path(socket).exists():
             raise self.unreachable(FileNotFoundError("there is no such socket"))
         try:
-            return docker.APIClient(base_url=self.url, version="auto", timeout=self.limits.seconds)  # type: ignore[arg-type]
-        except (DockerException, OSError, ValueError) as error:
+            with closing(
+                self._client(DEFAULT_DOCKER_API_VERSION)
+            ) as newest:  # asked here, as "auto" leaves it open where it fails
+                spoken = str(newest.version(api_version=False)["ApiVersion"])
+            return self._client(spoken)
+        except (DockerException, requests.RequestException, OSError, ValueError, KeyError, TypeError) as error:
             raise self.unreachable(error) from error
+
+    def _client(self, version: str) -> docker.APIClient:
+        return docker.APIClient(base_url=self.url, version=version, timeout=self.limits.seconds)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Close its connections."""

@@ -80,9 +80,30 @@ def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, old: str, new: str
 
 
 def test_an_id_may_be_used_once_only(tmp_path: Path) -> None:
-    first, second = write(tmp_path, GOOD), write(tmp_path, GOOD, "again.yaml")
-    with pytest.raises(CatalogError, match=r"again\.yaml:1: template id 'queues\.depth' is already used in .*queues\.yaml"):
+    first, second = write(tmp_path, GOOD), write(tmp_path, GOOD.replace("tool: queues", "tool: others"), "again.yaml")
+    with pytest.raises(CatalogError, match=r"again\.yaml:7: template id 'queues\.depth' is already used at .*queues\.yaml:7"):
         load_catalog(first, second)
+
+
+def test_a_tool_that_comes_again_is_extended(tmp_path: Path) -> None:
+    more = GOOD.replace("queues.depth", "queues.age").replace("  depth:", "  age:").replace("title: Queues", "title: Others")
+    (tool,) = load_catalog(write(tmp_path, GOOD), write(tmp_path, more, "more.yaml")).tools
+    assert (tool.title, [t.id for t in tool.templates]) == ("Queues", ["queues.depth", "queues.age"])
+    assert [m.name for m in tool.metrics] == ["depth", "age"]
+    again = write(tmp_path, GOOD.replace("queues.depth", "queues.age"), "again.yaml")
+    with pytest.raises(CatalogError, match=r"again\.yaml:5: tool 'queues' has a metric 'depth' already"):
+        load_catalog(write(tmp_path, GOOD), again)
+
+
+def test_a_file_that_contains_itself_is_no_endless_story(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError):
+        load_catalog(write(tmp_path, "tool: a\ntemplates: &t [*t]\n"))
+
+
+def test_a_key_that_is_written_twice_is_a_mistake(tmp_path: Path) -> None:
+    twice = GOOD.replace("title: Queues", "title: Queues\ntitle: Topics", 1)
+    with pytest.raises(CatalogError, match=r"queues\.yaml:3: 'title' is written twice here"):
+        load_catalog(write(tmp_path, twice))
 
 
 @pytest.mark.parametrize("text", ["", "---\n", "# nothing\n"])

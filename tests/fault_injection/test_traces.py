@@ -20,6 +20,8 @@ RECORDED = [p for p in sorted(Path("data").glob("*/incidents")) if p.is_dir()]
         ("default pool of revelio-shop", set()),
         ("revelio-agent", {"revelio"}),
         ("image revelio/shop:dev", set()),
+        ("tcp_resets and dns_failures of web", set()),
+        ("a tcp_reset here", {"tcp_reset"}),
     ],
 )
 def test_telling_words_are_found_and_harmless_ones_are_not(text: str, found: set[str]) -> None:

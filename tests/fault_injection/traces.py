@@ -6,10 +6,12 @@ import re
 
 from fault_injection.kinds import kinds
 
-_HARMLESS = re.compile(r"revelio-shop|revelio\.role|revelio/shop|default\w*", re.IGNORECASE)
+_HARMLESS = re.compile(r"revelio-(?:shop|forum|travel)|revelio/(?:shop|forum|travel)|revelio\.role|default\w*", re.IGNORECASE)
+_KINDS = "|".join(k.name for k in kinds() if k.name not in ("none", "delay", "loss", "bandwidth", "congestion", "partition"))
+"""Names of kinds that are not also words of the field."""
+
 _TELLING = re.compile(
-    r"inject|chaos|(?<![a-z])fault|revelio|sabotage|campaign|" + "|".join(k.name for k in kinds() if k.name != "none"),
-    re.IGNORECASE,
+    rf"inject|chaos|(?<![a-z])fault|revelio|sabotage|campaign|netem|toxi|(?<![a-z_])(?:{_KINDS})(?![a-z_])", re.IGNORECASE
 )
 
 

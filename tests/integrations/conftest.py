@@ -10,11 +10,14 @@ import pytest
 from revelio.settings import Settings
 from revelio.store import Store
 from revelio.workbench import Workbench
+from tests.cli.conftest import revelio
 from tests.integrations.fake_slack import FakeSlack, fake_slack
 from tests.webui import made
 from webui.desk import Desk
 from webui.door import DeskDoor
 from webui.figures import Figures
+
+__all__ = ["revelio"]  # a fixture that is shared
 
 
 @pytest.fixture

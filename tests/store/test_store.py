@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -12,76 +11,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, text
 
 from revelio.errors import NotFoundError, StoreError
-from revelio.store import Store
-from revelio.store.engine import open_engine
+from revelio.store import Actor, Store
+from revelio.store.engine import config, open_engine
+from revelio.store.store import _ANSWER
 from revelio.store.tables import Base
-from revelio.types import (
-    Blank,
-    Entity,
-    Evidence,
-    Factor,
-    Incident,
-    Query,
-    QueryTemplate,
-    RankedQuery,
-    Reading,
-    Recommendation,
-    Result,
-    Series,
-    Span,
-    Window,
-)
-
-CART = Entity("container", "cart")
-SERIES = Series(CART, "cpu", "cores", (1.0, 2.0, 3.0), (0.5, float("inf"), 0.25))
-TEMPLATE = QueryTemplate(
-    "prometheus.cpu",
-    "prometheus",
-    "CPU of ${container}",
-    "",
-    "x",
-    (Blank("container", "container"),),
-    (Reading("series", "cpu"),),
-)
-QUERY = Query(TEMPLATE, (("container", "cart"),))
-RESULT = Result(
-    "CPU rose",
-    0.75,
-    "4 spreads",
-    ("a", "b"),
-    ((1, 2.0), (True, None)),
-    (SERIES,),
-    (Span("1", None, "cart", "GET /", 1.0, 2.0, True),),
-)
-ANSWER = Recommendation(
-    Incident("i-1", "shop", "cart is slow 🐌", 30.0, Evidence(Window(10.0, 30.0), Window(0.0, 10.0), (CART,), (SERIES,))),
-    (RankedQuery(QUERY, 1, 0.5, (Factor("tool", -0.7, ("why",)),), "text", "http://prometheus/graph"),),
-    0.125,
-    "first-1",
-    ("jaeger",),
-    3.5,
-)
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/deep/er/revelio.db"
-
-
-@pytest.fixture
-def store(url: str) -> Store:
-    return Store(url)
+from tests.store.made import ANSWER, QUERY, RESULT, SERIES, answer_about
 
 
 def test_an_answer_comes_back_whole_after_a_restart(store: Store, url: str) -> None:
     saved = store.save(ANSWER, recorded="i-1").id
     store.close()
-    loaded = Store(url).load(saved)
+    again = Store(url)
+    loaded = again.load(saved)
+    again.close()
     assert loaded.recommendation == ANSWER
     assert loaded.recorded == "i-1"
     assert loaded.feedback == ()
@@ -157,7 +105,8 @@ def test_an_answer_without_queries_can_be_kept(store: Store) -> None:
     assert store.history()[0].top_title == ""
 
 
-def test_feedback_is_written_through_to_disk_after_quick_writes_too(store: Store) -> None:
+def test_feedback_is_written_through_to_disk_after_quick_writes_too(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/revelio.db")
     levels: list[tuple[str, int]] = []
 
     def note(connection: Connection) -> None:
@@ -172,6 +121,22 @@ def test_feedback_is_written_through_to_disk_after_quick_writes_too(store: Store
     store.save_result(saved, QUERY.id, RESULT)
     store.add_feedback(saved, QUERY.id, "helpful")
     assert levels == [("quick", 1), ("durable", 2), ("quick", 1), ("durable", 2)]
+    store.close()
+
+
+def test_postgres_waits_for_the_disk_with_feedback_whatever_its_default(postgres_server: str) -> None:
+    store = Store(f"{postgres_server}?options=-csynchronous_commit%3Doff")
+    levels: list[tuple[str, str]] = []
+
+    def note(connection: Connection) -> None:
+        level = str(connection.exec_driver_sql("SHOW synchronous_commit").scalar())
+        levels.append((str(connection.get_execution_options().get("revelio_write")), level))
+
+    event.listen(store.database.engine, "commit", note)
+    saved = store.save(ANSWER).id
+    store.add_feedback(saved, QUERY.id, "found")
+    assert levels == [("quick", "off"), ("durable", "on")]
+    store.close()
 
 
 def test_the_migrations_make_what_the_tables_say(url: str) -> None:
@@ -182,10 +147,11 @@ def test_the_migrations_make_what_the_tables_say(url: str) -> None:
     engine.dispose()
 
 
-def test_opening_twice_changes_nothing(url: str) -> None:
-    first = Store(url)
-    saved = first.save(ANSWER).id
-    assert Store(url).load(saved).id == saved
+def test_opening_twice_changes_nothing(store: Store, url: str) -> None:
+    saved = store.save(ANSWER).id
+    again = Store(url)
+    assert again.load(saved).id == saved
+    again.close()
 
 
 def test_two_that_open_a_new_database_together_both_succeed(url: str) -> None:
@@ -193,7 +159,9 @@ def test_two_that_open_a_new_database_together_both_succeed(url: str) -> None:
 
     def go() -> None:
         try:
-            Store(url).save(ANSWER)
+            store = Store(url)
+            store.save(ANSWER)
+            store.close()
         except StoreError as error:
             failures.append(error)
 
@@ -203,7 +171,9 @@ def test_two_that_open_a_new_database_together_both_succeed(url: str) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
-    assert len(Store(url).history()) == 4
+    store = Store(url)
+    assert len(store.history()) == 4
+    store.close()
 
 
 @pytest.mark.parametrize(
@@ -212,6 +182,8 @@ def test_two_that_open_a_new_database_together_both_succeed(url: str) -> None:
         ("nonsense", "named in the settings cannot be opened"),
         ("nosuch://u:secret@h/db", "cannot be opened"),
         ("sqlite:////dev/null/x.db", "cannot be opened"),
+        ("mysql://u:secret@h/db", "SQLite .* or Postgres"),
+        ("postgresql://u:secret@127.0.0.1:9/db", "cannot be opened.*(refused|failed)"),
     ],
 )
 def test_a_database_that_cannot_be_opened_says_so(bad: str, words: str) -> None:
@@ -227,13 +199,64 @@ def test_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
         Store(f"sqlite:///{path}")
 
 
-def test_a_damaged_answer_is_reported_not_invented(store: Store, tmp_path: Path) -> None:
+def test_a_damaged_answer_is_reported_not_invented(store: Store) -> None:
     saved = store.save(ANSWER).id
-    with sqlite3.connect(tmp_path / "deep" / "er" / "revelio.db") as connection:
-        connection.execute("UPDATE recommendations SET answer = '[{}]'")
-    connection.close()
+    with store.database.durable.begin() as connection:
+        connection.exec_driver_sql("UPDATE recommendations SET answer = '[{}]'")
     with pytest.raises(StoreError, match="cannot be read by this version"):
         store.load(saved)
+
+
+def test_an_answer_saved_before_there_were_accounts_is_still_there(url: str) -> None:
+    engine = open_engine(url)
+    with engine.begin() as connection:
+        command.downgrade(config(connection), "0001")
+        connection.execute(
+            text("INSERT INTO recommendations VALUES ('a1', 1.0, 's', NULL, 'r', 'm', 0.5, '', 0.0, :answer)"),
+            {"answer": _ANSWER.dump_json((ANSWER,)).decode()},
+        )
+        connection.execute(
+            text("INSERT INTO feedback (recommendation_id, verdict, note, given_at) VALUES ('a1', 'found', 'n', 2.0)")
+        )
+    engine.dispose()
+    store = Store(url)
+    loaded = store.load("a1")
+    assert loaded.recommendation == ANSWER
+    assert [(f.verdict, f.by) for f in loaded.feedback] == [("found", "")]
+    store.close()
+
+
+def test_pages_of_the_history_leave_none_out_even_when_saved_at_once(store: Store) -> None:
+    ids = {store.save(ANSWER).id for _ in range(5)}
+    with store.database.durable.begin() as connection:
+        connection.exec_driver_sql("UPDATE recommendations SET saved_at = 7.5")
+    seen: list[str] = []
+    past: tuple[float, str] | None = None
+    while page := store.history(2, past=past):
+        seen += [entry.id for entry in page]
+        past = (page[-1].saved_at, page[-1].id)
+    assert sorted(seen) == sorted(ids)
+
+
+def test_secrets_in_reports_and_notes_are_never_kept(store: Store) -> None:
+    saved = store.save(answer_about("login as anna@example.com password=hunter2 fails"))
+    assert saved.recommendation.incident.report == "login as [e-mail masked] password=[secret masked] fails"
+    store.add_feedback(saved.id, None, "helpful", "it was token=abc123")
+    with store.database.engine.connect() as connection:
+        for table in ("recommendations", "feedback", "audit"):
+            kept = str(connection.exec_driver_sql(f"SELECT * FROM {table}").all())
+            assert "hunter2" not in kept
+            assert "anna@" not in kept
+            assert "abc123" not in kept
+
+
+def test_feedback_says_who_gave_it_and_is_in_the_audit_trail(store: Store) -> None:
+    saved = store.save(ANSWER).id
+    store.add_feedback(saved, QUERY.id, "found", by=Actor("robin", "10.0.0.7"))
+    assert store.load(saved).feedback[0].by == "robin"
+    (line,) = store.audit.list()
+    assert (line.actor, line.action, line.target, line.address) == ("robin", "feedback", saved, "10.0.0.7")
+    assert QUERY.id in line.detail
 
 
 WRITER = """

@@ -7,11 +7,26 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from revelio.store import HistoryEntry
 from tests.webui import made
 from tests.webui.test_pages import asked, queries
-from webui.contexts import AnswerPage, ApiPage, AskPage, CardPart, Choice, ErrorPage, Example, HistoryPage, Reason
-from webui.pages import PART
+from webui.contexts import (
+    AnswerPage,
+    AskPage,
+    CardPart,
+    CatalogPage,
+    Choice,
+    ErrorPage,
+    Example,
+    HistoryFilters,
+    HistoryPage,
+    ModelPage,
+    Reason,
+    SettingsPage,
+    SystemPage,
+    SystemsPage,
+)
+from webui.pages.answer import PART
+from webui.reference import ApiPage
 
 
 def context(reply: Any) -> Any:
@@ -51,12 +66,8 @@ def test_answer(client: TestClient) -> None:
     )
     reason = card.reasons[0]
     assert reason.share == pytest.approx(0.62**0.5)
-    assert reason == Reason(
-        "Tool",
-        "the right tool to look with",
-        reason.share,
-        ("3 of 9 questions would show something", "a metric of cart rose", "the report speaks of cart"),
-    )
+    assert reason == Reason("Tool", "the right tool to look with", reason.share, ("3 of 9 questions would show something",))
+    assert sum(len(r.facts) for r in card.reasons) == 3
 
 
 def test_card(client: TestClient) -> None:
@@ -73,11 +84,47 @@ def test_history(client: TestClient) -> None:
     address = asked(client, "the latest of all")
     page = context(client.get("/history"))
     assert isinstance(page, HistoryPage)
-    newest = page.entries[0]
-    assert isinstance(newest, HistoryEntry)
+    newest = page.answers[0].entry
     assert f"/r/{newest.id}" == address
     assert newest.report == "the latest of all"
-    assert page.older is None
+    assert (page.first, page.filters, page.newer, page.older, page.refused) == (1, HistoryFilters(), "", "", "")
+    assert page.systems == ("shop",)
+
+
+def test_systems(client: TestClient) -> None:
+    page = context(client.get("/systems"))
+    assert isinstance(page, SystemsPage)
+    assert [(s.name, s.live, s.recorded) for s in page.systems] == [("shop", True, 2)]
+
+
+def test_system(client: TestClient) -> None:
+    page = context(client.get("/systems/shop"))
+    assert isinstance(page, SystemPage)
+    assert page.sighting is not None
+    assert page.sighting.recorded == "shop-0002"
+    assert [(g.title, len(g.names)) for g in page.groups] == [("Services", 3), ("Containers", 3)]
+    assert [(b.tool, b.set_up) for b in page.row.backends] == [("prometheus", True), ("tempo", False), ("loki", False)]
+    assert page.graph is None
+
+
+def test_catalog(client: TestClient) -> None:
+    page = context(client.get("/catalog?q=quota"))
+    assert isinstance(page, CatalogPage)
+    assert [t.id for tool in page.tools for t in tool.templates] == ["prometheus.throttling"]
+    assert (page.q, page.tool, page.total, len(page.names)) == ("quota", "", 3, 3)
+
+
+def test_model(client: TestClient) -> None:
+    page = context(client.get("/model"))
+    assert isinstance(page, ModelPage)
+    assert (page.folder.manifest, page.troubles) == (None, ())
+    assert "no model here" in page.folder.trouble
+
+
+def test_settings(client: TestClient) -> None:
+    page = context(client.get("/settings"))
+    assert isinstance(page, SettingsPage)
+    assert [g.system for g in page.groups] == ["", "shop"]
 
 
 def test_error(client: TestClient) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from revelio.presentation.charts import MAX_LINES
+from revelio.presentation.waterfalls import MAX_SPANS
 from revelio.types import Entity, Result, Series, Span
 from tests.webui import made
-from webui.evidence import MAX_LINES, MAX_SPANS, evidence_view
+from webui.evidence import evidence_view
 
 EVIDENCE = made.record().evidence
 EMPTY = Result("nothing", 0.0, "")
@@ -76,7 +78,7 @@ def test_spans_stand_under_their_callers_in_order_of_time() -> None:
         ("postgres", 3),
         ("cart", 0),
     ]
-    assert [b.service for b in bars if b.error] == ["products"]
+    assert [(b.service, b.mark) for b in bars if b.mark] == [("products", "origin")]
     assert bars[0].start == 0.0
     assert all(b.start >= 0 and b.start + b.width <= 101 for b in bars)
 

@@ -8,9 +8,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from revelio.errors import InvalidInputError
+from revelio.settings import Settings
+from revelio.store import Actor, Store
 from tests.webui import made
+from tests.webui.conftest import client_on
 from webui.app import create_app
-from webui.listening import is_loopback, require_loopback
+from webui.listening import is_loopback, require_safe_address
 
 FORM = {"report": made.REPORT, "about": "incident:shop-0001"}
 
@@ -66,16 +69,30 @@ def test_own_names_are_answered_to(client: TestClient, host: str) -> None:
     assert client.get("/healthz", headers={"host": host}).status_code == 200
 
 
+def test_a_name_of_the_settings_is_answered_to(tmp_path: Path) -> None:
+    settings = made.settings(tmp_path).model_copy(update={"names": ["Revelio.example.com"]})
+    with client_on(settings) as client:
+        assert client.get("/healthz", headers={"host": "revelio.example.com"}).status_code == 200
+        assert client.get("/healthz", headers={"host": "other.example.com"}).status_code == 403
+
+
+def test_under_tls_browsers_are_told_to_stay_there(client: TestClient) -> None:
+    assert "strict-transport-security" not in client.get("/healthz").headers
+    headers = client.get("https://testserver/healthz").headers
+    assert headers["strict-transport-security"].startswith("max-age=")
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"])
 def test_loopback_is_listened_on(host: str) -> None:
-    require_loopback(host)
+    require_safe_address(Settings(host=host))
     assert is_loopback(host)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.4", "revelio.example", "127.0.0.1.example"])
 def test_any_other_address_is_refused_with_what_to_do(host: str) -> None:
-    with pytest.raises(InvalidInputError, match="authentication does not exist yet"):
-        require_loopback(host)
+    with pytest.raises(InvalidInputError, match="without authentication"):
+        require_safe_address(Settings(host=host))
+    require_safe_address(Settings(host=host, accounts=True))
 
 
 def test_the_application_does_not_start_on_another_address(tmp_path: Path) -> None:
@@ -83,3 +100,16 @@ def test_the_application_does_not_start_on_another_address(tmp_path: Path) -> No
     with pytest.raises(InvalidInputError, match="SSH tunnel"):
         create_app(settings)
     assert not (tmp_path / "revelio.db").exists()
+
+
+def test_it_does_not_start_either_when_nobody_could_sign_in(tmp_path: Path) -> None:
+    settings = made.settings(tmp_path).model_copy(update={"host": "0.0.0.0", "accounts": True})
+    with pytest.raises(InvalidInputError, match="revelio users add"):
+        create_app(settings)
+    store = Store(settings.database)
+    store.accounts.add("robin", "responder", "correct horse battery", Actor("test"))
+    with pytest.raises(InvalidInputError, match="revelio users add"):
+        create_app(settings)
+    store.accounts.set_role("robin", "admin", Actor("test"))
+    store.close()
+    create_app(settings).state.desk.store.close()

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.webui import made
-from webui.pages import PART
+from webui.pages.answer import PART
 from webui.rendering import STATIC
 
 CART = {"report": made.REPORT, "about": "incident:shop-0001"}
@@ -199,22 +199,144 @@ def test_what_does_not_exist_is_a_friendly_page(client: TestClient) -> None:
     assert client.get("/r").headers["location"] == "/"
 
 
-def test_history_pages_on(client: TestClient) -> None:
-    for _ in range(41):
-        asked(client)
-    page = client.get("/history").text
-    assert page.count('<a href="/r/') == 40
-    older = re.search(r'href="(/history\?before=[0-9.e+]+)"', page)
+def test_history_pages_to_and_fro(client: TestClient) -> None:
+    for _ in range(26):
+        asked(client, "a report to page through")
+    page = client.get("/history?q=through").text
+    assert page.count('<a href="/r/') == 25
+    assert "26 answers, 1 to 25" in page
+    older = re.search(r'href="(/history\?[^"]*)" rel="next"', page)
     assert older is not None
-    assert '<a href="/r/' in client.get(older[1]).text
-    assert client.get("/history?before=soon").status_code == 422
+    last = client.get(unescape(older[1])).text
+    assert last.count('<a href="/r/') == 1
+    assert 'href="/history?q=through" rel="prev"' in last
+    assert "The list ends before this page" not in last
+
+
+def test_history_finds_a_note_and_shows_it(client: TestClient) -> None:
+    address = asked(client, "an odd thing")
+    query = queries(client.get(address).text)[0]
+    client.post(f"{address}/feedback", data={"query_id": query, "verdict": "found", "note": "the flux <b>capacitor</b>"})
+    page = client.get("/history?q=capacitor&verdict=found&system=shop").text
+    assert "an odd thing" in page
+    assert "flux &lt;b&gt;capacitor" in page
+    assert "Nothing matches" in client.get("/history?q=capacitor&verdict=none").text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("since=soon", "'soon' is no day"),
+        ("since=2026-02-30", "there is no day"),
+        ("since=2026-03-02&until=2026-03-01", "exchange them"),
+        ("verdict=perhaps", "'perhaps' is no verdict"),
+        ("page=0", "no page"),
+        ("page=-1", "no page"),
+        ("page=99999999999999999999", "no page"),
+    ],
+)
+def test_a_filter_that_cannot_be_used_is_named_and_kept(client: TestClient, query: str, words: str) -> None:
+    reply = client.get(f"/history?{query}")
+    assert reply.status_code == 422
+    page = unescape(reply.text)
+    assert words in page
+    if "since=soon" in query:
+        assert 'value="soon"' in page
+
+
+def test_filters_show_what_was_typed_as_text(client: TestClient) -> None:
+    for path in ("/history?q=", "/catalog?q="):
+        page = client.get(f"{path}%22%3E%3Cscript%3Ealert(1)%3C/script%3E%00").text
+        assert "<script>alert" not in page
+        assert "Nothing matches" in page
+
+
+def test_the_first_three_are_run_and_the_answer_reordered_by_what_came_back(client: TestClient) -> None:
+    address = asked(client)
+    reply = client.post(f"{address}/run-first", data={})
+    assert (reply.status_code, reply.headers["location"]) == (303, f"{address}?order=evidence#cards")
+    page = unescape(client.get(f"{address}?order=evidence").text)
+    assert "3 of 5 have a result." in page
+    assert "Same place: its result stands out" in page
+    assert "no result yet" in page
+    assert page.count('aria-label="Evidence"') == 3
+    plain = client.get(address).text
+    assert "no result yet" not in plain
+    assert 'href="' + address + '" aria-current="true"' in plain
+
+
+def test_a_query_that_cannot_be_run_with_the_first_three_says_why(client: TestClient) -> None:
+    address = asked(client, "it is all fine", "incident:shop-0002")
+    for _ in range(2):
+        client.post(f"{address}/run-first", data={})
+    assert client.get(address).text.count("Not run.") == 0
+    assert client.post("/r/nope/run-first", data={}).status_code == 404
+
+
+def test_a_run_in_the_order_of_what_came_back_stays_in_it(client: TestClient) -> None:
+    address = asked(client)
+    query = queries(client.get(address).text)[1]
+    reply = client.post(f"{address}/run", data={"query_id": query, "order": "evidence"})
+    assert reply.headers["location"] == f"{address}?order=evidence#query-2"
+    reply = client.post(
+        f"{address}/feedback", data={"query_id": query, "verdict": "found", "order": "evidence"}, headers={PART: "card"}
+    )
+    assert "Up from 2: its result stands out" in reply.text
+    assert 'name="order" value="evidence"' in reply.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "words"),
+    [
+        ({"about": "system:shop", "at": "2026-11-21T10:00", "behind": "-120"}, 303, ""),
+        ({"about": "system:shop", "at": "lunch"}, 422, "is no date and time"),
+        ({"about": "system:shop", "at": "2999-01-01T00:00"}, 422, "has not come yet"),
+        ({"about": "system:shop", "at": "2026-01-01T00:00", "behind": "5000"}, 422, "no time zone"),
+        ({"about": "incident:shop-0001", "at": "2026-01-01T00:00"}, 422, "a moment of its own"),
+    ],
+)
+def test_a_moment_can_be_named(client: TestClient, fields: dict[str, str], status: int, words: str) -> None:
+    reply = client.post("/r", data={"report": "slow since then", **fields})
+    assert reply.status_code == status
+    page = unescape(reply.text)
+    assert words in page
+    if status == 303:
+        assert "21 Nov 2026, 08:00 UTC" in client.get(reply.headers["location"]).text
+    else:
+        assert f'value="{fields["at"]}"' in page
+
+
+def test_pasted_rich_text_is_kept_as_plain_text(client: TestClient) -> None:
+    page = client.get(asked(client, "Hi,\r\n\r\n\r\n\r\nit\u00a0is\u200b slow")).text
+    assert "Hi,\n\nit is slow</blockquote>" in page
+
+
+def test_systems_say_what_answers_and_what_they_consist_of(client: TestClient) -> None:
+    assert "/systems/shop" in client.get("/systems").text
+    page = unescape(client.get("/systems/shop?look=now").text)
+    assert "prometheus did not answer just now." in page
+    assert "not set up" in page
+    assert "<li>products</li>" in page
+    assert client.get("/systems/nope").status_code == 404
+
+
+def test_settings_hide_secrets(client: TestClient) -> None:
+    page = client.get("/settings").text
+    assert "REVELIO" in page or "default" in page
+    assert "systems.shop.backends.prometheus.url" in page
+
+
+def test_a_damaged_model_is_named_on_every_page_that_needs_it(broken: TestClient) -> None:
+    assert "damaged" in broken.get("/").text
+    assert "No usable model." in broken.get("/model").text
+    assert broken.get("/catalog").status_code == 200
 
 
 def test_no_page_reaches_outside_or_needs_inline_code(client: TestClient) -> None:
     address = asked(client)
     for query in queries(client.get(address).text)[:3]:
         client.post(f"{address}/run", data={"query_id": query})
-    for path in ("/", address, "/history", "/api/docs", "/nope"):
+    for path in ("/", address, "/history", "/systems", "/systems/shop", "/catalog", "/model", "/settings", "/api/docs", "/nope"):
         page = client.get(path).text
         assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"(?!/static/)", page), path
         assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son[a-z]+=\"", page), path

@@ -60,6 +60,12 @@ function onSubmit(event) {
   } else if ("once" in form.dataset) {
     if (form.getAttribute("aria-busy") === "true") event.preventDefault();
     form.setAttribute("aria-busy", "true");
+    const pressed = event.submitter;
+    if (pressed?.dataset.busy) {
+      pressed.dataset.label = pressed.textContent;
+      pressed.textContent = pressed.dataset.busy;
+    }
+    stampZone(form);
   }
 }
 
@@ -73,6 +79,24 @@ function count(box) {
   };
   box.addEventListener("input", show);
   show();
+}
+
+// A time is typed on the asker's own clock: the server is told how far that is from UTC at that moment.
+function stampZone(form) {
+  const typed = form.elements.at?.value;
+  if (form.elements.behind) form.elements.behind.value = typed ? new Date(typed).getTimezoneOffset() : "";
+}
+
+function when(part) {
+  const input = part.querySelector("input");
+  const select = part.closest("form").elements.about;
+  const now = new Date();
+  input.max = new Date(now - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  part.querySelector("[data-zone]").textContent = "on your clock";
+  // A recorded incident has a moment of its own: the field cannot be used, and what was typed waits in it.
+  const fit = () => { input.disabled = select.value.startsWith("incident:"); };
+  select.addEventListener("change", fit);
+  fit();
 }
 
 function reveal(root) {
@@ -90,9 +114,14 @@ async function draw(root) {
 document.addEventListener("click", onClick);
 document.addEventListener("submit", onSubmit);
 addEventListener("pageshow", () => {
-  for (const form of document.querySelectorAll("form[aria-busy]")) form.removeAttribute("aria-busy");
+  for (const form of document.querySelectorAll("form[aria-busy]")) {
+    form.removeAttribute("aria-busy");
+    for (const button of form.querySelectorAll("[data-busy]")) button.textContent = button.dataset.label ?? button.textContent;
+  }
 });
 const box = document.querySelector("textarea[data-limit]");
 if (box) count(box);
+const part = document.querySelector("[data-when]");
+if (part) when(part);
 reveal(document);
 draw(document);

@@ -57,3 +57,14 @@ def test_figures_that_json_cannot_write_become_null() -> None:
     assert view["queries"][0]["result"]["series"][0]["values"] == [None, 4.0]
     assert view["queries"][0]["result"]["rows"] == [[None]]
     assert view["queries"][0]["factors"][1]["log_probability"] is None
+
+
+def test_panels_are_there_where_they_are_asked_for() -> None:
+    result = Result("s", 0.5, "r", series=(Series(Entity("service", "cart"), "rate", "1/s", (1.0, 70.0), (3.0, 4.0)),))
+    plain, drawn = (
+        recommendation_json("r1", _recommendation(result), panels=p).model_dump(mode="json")["queries"][0]["result"]["panels"]
+        for p in (False, True)
+    )
+    assert plain == []
+    assert [panel["kind"] for panel in drawn] == ["chart"]
+    assert drawn[0]["window"] == {"start": 60.0, "end": 90.0}

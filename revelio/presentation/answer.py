@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from revelio.types import Cell, RankedQuery, Recommendation, Result, Series, Span, Window, fill
+from revelio.presentation.exhibits import exhibit
+from revelio.presentation.panels import Chart, Groups, Table, Timeline, Tree, Waterfall
+from revelio.types import Cell, Evidence, RankedQuery, Recommendation, Result, Series, Span, Window, fill
 
 
 class WindowView(BaseModel):
@@ -51,6 +54,9 @@ class ResultView(BaseModel):
     spans: list[SpanView]
     truncated: bool
     took_ms: float
+    panels: list[Annotated[Chart | Groups | Timeline | Tree | Waterfall, Field(discriminator="kind")]] = Field(
+        description="Where asked for, the same to look at: charts, groups before and now, timelines, trees, a trace"
+    )
 
 
 class FactorView(BaseModel):
@@ -102,9 +108,12 @@ class RecommendationView(BaseModel):
 
 
 def recommendation_json(
-    recommendation_id: str, recommendation: Recommendation, *, recorded: str | None = None
+    recommendation_id: str, recommendation: Recommendation, *, recorded: str | None = None, panels: bool = False
 ) -> RecommendationView:
-    """The view of a recommendation; ``recorded`` is the id of the recorded incident that was asked about, if one was."""
+    """The view of a recommendation; ``recorded`` is the id of the recorded incident that was asked about, if one was.
+
+    With ``panels`` each result also says how it is drawn.
+    """
     incident = recommendation.incident
     return RecommendationView(
         id=recommendation_id,
@@ -117,13 +126,13 @@ def recommendation_json(
         baseline=_window(incident.evidence.baseline),
         abstain=AbstainView(probability=recommendation.abstain),
         degraded=list(recommendation.degraded),
-        queries=[query_view(q) for q in recommendation.queries],
+        queries=[query_view(q, incident.evidence if panels else None) for q in recommendation.queries],
         took_ms=recommendation.took_ms,
     )
 
 
-def query_view(ranked: RankedQuery) -> QueryView:
-    """The view of one ranked query."""
+def query_view(ranked: RankedQuery, evidence: Evidence | None = None) -> QueryView:
+    """The view of one ranked query; with the evidence that it was ranked by, its result has panels."""
     template = ranked.query.template
     return QueryView(
         id=ranked.query.id,
@@ -139,12 +148,13 @@ def query_view(ranked: RankedQuery) -> QueryView:
         factors=[
             FactorView(name=f.name, log_probability=_finite(f.log_probability), because=list(f.because)) for f in ranked.factors
         ],
-        result=result_view(ranked.result) if ranked.result else None,
+        result=result_view(ranked.result, evidence) if ranked.result else None,
     )
 
 
-def result_view(result: Result) -> ResultView:
-    """The view of a result."""
+def result_view(result: Result, evidence: Evidence | None = None) -> ResultView:
+    """The view of a result; panels only with the evidence in whose window it was run."""
+    panels = exhibit(result, evidence).panels if evidence is not None else ()
     return ResultView(
         summary=result.summary,
         signal=result.signal,
@@ -155,6 +165,7 @@ def result_view(result: Result) -> ResultView:
         spans=[_span(s) for s in result.spans],
         truncated=result.truncated,
         took_ms=result.took_ms,
+        panels=[panel for panel in panels if not isinstance(panel, Table)],
     )
 
 

@@ -1,0 +1,116 @@
+"""``revelio init``: settings for the backends that are there."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from revelio.cli.output import Json, emit, say, table
+from revelio.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from revelio.cli.discovery import Found
+
+_HEAD = """# Settings of Revelio, written by `revelio init`. All there are: docs/reference/settings.md.
+# The environment wins over this file: REVELIO_PORT=9000, REVELIO_SYSTEMS__NAME__WINDOW_S=60.
+
+# host = "127.0.0.1"
+# port = 8000
+# database = "sqlite:///var/revelio.db"
+
+[systems.{name}]
+"""
+_TIMES = """# window_s = 30.0     # seconds before a report that count as the incident
+# baseline_s = 60.0   # seconds before those that count as normal
+"""
+
+
+def init(
+    prometheus: Annotated[str | None, typer.Option("--prometheus", metavar="URL", help="Where Prometheus is.")] = None,
+    jaeger: Annotated[str | None, typer.Option("--jaeger", metavar="URL", help="Where Jaeger's query service is.")] = None,
+    elasticsearch: Annotated[str | None, typer.Option("--elasticsearch", metavar="URL", help="Where Elasticsearch is.")] = None,
+    system: Annotated[str | None, typer.Option("--system", help="What to call the system; its project when not given.")] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", help="The project that its parts carry, when guessed wrongly.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to write; revelio.toml when not given.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    json: Json = False,
+) -> None:
+    """Find backends and write a revelio.toml that works at once.
+
+    An address that is not given is looked for on this machine at its usual port. Nothing is sent but questions.
+
+    \b
+    Examples:
+      revelio init
+      revelio init --prometheus http://prometheus:9090 --system shop
+      revelio init --jaeger http://jaeger:16686 --out /etc/revelio.toml --force
+    """
+    from revelio.cli.discovery import WELL_KNOWN, discover, project_of
+
+    path = out or Path(os.environ.get("REVELIO_CONFIG") or "revelio.toml")
+    if path.exists() and not force:
+        raise InvalidInputError(f"{path} is there already; --force replaces it, --out writes elsewhere")
+    given = {"prometheus": prometheus, "jaeger": jaeger, "elasticsearch": elasticsearch}
+    found = [discover(tool, given[tool] or url) for tool, url in WELL_KNOWN.items()]
+    if not json:
+        table("", ("", "address", ""), [("found" if f.up else "absent", f.url, f.detail) for f in found])
+    wrong = [f for f in found if given[f.tool] and not f.up]
+    if wrong or not any(f.up for f in found):
+        named = "; ".join(f"{f.url} {f.detail}" for f in wrong) or "no backend answers at its usual port on this machine"
+        raise NotFoundError(f"{named}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090")
+    carried = project if project is not None else project_of(found)
+    name = system or _name(carried) or "mine"
+    _write(path, settings_text(name, carried, found), force=force)
+    if json:
+        emit({"file": str(path), "system": name, "project": carried, "backends": found})
+        return
+    if not carried:
+        say("No backend names a project, so the system's own name is taken for it; --project NAME sets another.")
+    say(f'Wrote {path}. Now: revelio recommend "what a user noticed"')
+
+
+def settings_text(name: str, project: str, found: Sequence[Found]) -> str:
+    """The file. Backends that were not found stand in it as comments."""
+    lines = [_HEAD.format(name=quoted(name))]
+    about = "the label `project` in Prometheus; logs are in the index logs-PROJECT"
+    lines.append(f"project = {quoted(project or name)}   # {about}\n{_TIMES}")
+    for one in found:
+        mark = "" if one.up else "# "
+        note = one.detail if one.up else f"{one.detail} there when this was written"
+        lines.append(
+            f"\n# {_one_line(note)}\n{mark}[systems.{quoted(name)}.backends.{one.tool}]\n{mark}url = {quoted(one.url)}\n"
+        )
+        if one.tool != "elasticsearch":
+            lines.append(f"{mark}link = {quoted(one.url)}   # as a browser reaches it, for links\n")
+    return "".join(lines)
+
+
+def quoted(text: str) -> str:
+    """A string as TOML writes it."""
+    return jsonlib.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _name(project: str) -> str:
+    name = project.removeprefix("revelio-")
+    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else ""
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise InvalidInputError(f"{path} is there already; --force replaces it") from error
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,43 @@
+"""``revelio mcp``: the MCP server over standard input and output."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from revelio.cli.engine import settings_with
+from revelio.cli.output import Json, emit, say
+from revelio.errors import RevelioError
+
+TOOLS = ("list_places", "recommend", "run_query", "give_feedback")
+
+
+def mcp(json: Json = False) -> None:
+    """Serve an assistant's tools (MCP) on standard input and output.
+
+    The assistant starts this command itself.
+    With --json nothing is served: how to name this server to an assistant is printed. `revelio serve` has the same tools at
+    /mcp, with the API's tokens. docs/how-to/assistants.md tells more.
+
+    \b
+    Examples:
+      revelio mcp --json
+      revelio mcp
+    """
+    if find_spec("mcp") is None:
+        raise RevelioError("the MCP server needs a package that is not installed: pip install 'revelio[mcp]', or make install")
+    if json:
+        emit({"mcpServers": {"revelio": {"command": "revelio", "args": ["mcp"]}}, "tools": TOOLS})
+        return
+    from revelio.cli.slack import open_desk
+    from revelio.integrations.mcp import mcp_server
+    from webui.door import DeskDoor
+
+    desk = open_desk(settings_with())
+    say("Revelio's tools are on standard input and output; Ctrl-C ends it")
+    try:
+        mcp_server(DeskDoor(desk)).run("stdio")
+    except KeyboardInterrupt:
+        say("ending")
+    finally:
+        desk.bench.close()
+        desk.store.close()

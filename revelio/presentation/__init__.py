@@ -1,0 +1,35 @@
+"""How an answer is shown: one JSON form, and one model of evidence that page, terminal, messages and JSON all draw."""
+
+from revelio.presentation.answer import (
+    AbstainView,
+    FactorView,
+    QueryView,
+    RecommendationView,
+    ResultView,
+    SeriesView,
+    SpanView,
+    WindowView,
+    query_view,
+    recommendation_json,
+    result_view,
+)
+from revelio.presentation.exhibits import exhibit
+from revelio.presentation.messages import compact
+from revelio.presentation.panels import Exhibit
+
+__all__ = [
+    "AbstainView",
+    "Exhibit",
+    "FactorView",
+    "QueryView",
+    "RecommendationView",
+    "ResultView",
+    "SeriesView",
+    "SpanView",
+    "WindowView",
+    "compact",
+    "exhibit",
+    "query_view",
+    "recommendation_json",
+    "result_view",
+]

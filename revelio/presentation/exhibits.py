@@ -1,0 +1,46 @@
+"""From a query's result to what is shown of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from revelio.anomaly import PRESENT
+from revelio.presentation.blocking import tree
+from revelio.presentation.cells import numeric
+from revelio.presentation.charts import charts
+from revelio.presentation.comparisons import groups
+from revelio.presentation.panels import Exhibit, Panel, Table
+from revelio.presentation.timelines import timeline
+from revelio.presentation.waterfalls import waterfall
+from revelio.types import Evidence, Result
+
+
+def exhibit(result: Result, evidence: Evidence) -> Exhibit:
+    """What a query showed that was run in the evidence's window."""
+    return Exhibit(
+        summary=result.summary,
+        reason=result.reason if result.reason != result.summary else "",
+        signal=result.signal,
+        lit=result.signal >= PRESENT,
+        panels=tuple(_panels(result, evidence)),
+        truncated=result.truncated,
+        took_ms=result.took_ms,
+    )
+
+
+def _panels(result: Result, evidence: Evidence) -> Iterator[Panel]:
+    yield from charts(result.series, evidence.baseline, evidence.window)
+    found = [panel for panel in (tree(result), groups(result, evidence), timeline(result, evidence)) if panel is not None]
+    yield from found
+    trace = waterfall(result.spans)
+    if trace is not None:
+        yield trace
+    if result.rows:
+        yield _table(result, told=bool(found))
+
+
+def _table(result: Result, *, told: bool) -> Table:
+    width = max([len(result.columns), *(len(row) for row in result.rows)])
+    rows = tuple((*row, *(None,) * (width - len(row))) for row in result.rows)
+    columns = (*result.columns, *("",) * (width - len(result.columns)))
+    return Table(columns, rows, tuple(numeric(row[i] for row in rows) for i in range(width)), told)

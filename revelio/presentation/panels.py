@@ -1,0 +1,159 @@
+"""What evidence looks like, as plain values: drawers differ, what they draw does not. Figures are finite or None."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from revelio.types import Cell, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One series: its points, its medians before and now, and its highest value now."""
+
+    name: str
+    times: tuple[float, ...]
+    values: tuple[float | None, ...]
+    before: float | None
+    now: float | None
+    highest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Series of one unit over baseline and window. ``left_out`` counts those that would be too many to tell apart."""
+
+    title: str
+    unit: str
+    lines: tuple[Line, ...]
+    baseline: Window
+    window: Window
+    left_out: int = 0
+    kind: Literal["chart"] = "chart"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One span; ``start`` and ``width`` are shares of the trace's time, ``own_ms`` is what its child spans do not cover.
+
+    ``mark`` says what to look at: spans that ``failed``, the ``origin`` of a failure (a failed span below which nothing
+    failed), and else the ``slow`` one, whose own time is most of the trace.
+    """
+
+    service: str
+    operation: str
+    depth: int
+    start: float
+    width: float
+    duration_ms: float
+    own_ms: float
+    mark: Literal["", "failed", "origin", "slow"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """One trace, every span under its caller."""
+
+    bars: tuple[Bar, ...]
+    total_ms: float
+    left_out: int = 0
+    kind: Literal["waterfall"] = "waterfall"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Things of one sort, now and before: log lines of one pattern, packets of one flow, spans of one operation.
+
+    ``before`` is None where nobody knows; ``mark`` says what stands out about it.
+    """
+
+    label: str
+    about: tuple[str, ...]
+    now: float | None
+    before: float | None
+    mark: Literal["", "new", "more", "gone"] = ""
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """What is compared and in which unit. Counts are of the whole window and the whole baseline, whose lengths may differ."""
+
+    title: str
+    unit: str
+    groups: tuple[Group, ...]
+    now_s: float
+    before_s: float
+    left_out: int = 0
+    kind: Literal["groups"] = "groups"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened at one moment; ``during`` when it was in the window."""
+
+    at: float
+    entity: str
+    what: str
+    before: str
+    after: str
+    during: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What happened, oldest first."""
+
+    moments: tuple[Moment, ...]
+    baseline: Window
+    window: Window
+    left_out: int = 0
+    kind: Literal["timeline"] = "timeline"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One line of a tree. ``mark`` is set where others wait for it."""
+
+    depth: int
+    name: str
+    detail: str
+    mark: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Who waits for whom: under each, those that it holds up."""
+
+    title: str
+    nodes: tuple[Node, ...]
+    left_out: int = 0
+    kind: Literal["tree"] = "tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows as the tool gave them; ``told`` when another panel says the same in a form that reads better."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    numeric: tuple[bool, ...]
+    told: bool = False
+    kind: Literal["table"] = "table"
+
+
+Panel = Chart | Waterfall | Groups | Timeline | Tree | Table
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """A result to show: what it says, how strongly (``lit`` when that counts as present), and its panels in reading order."""
+
+    summary: str
+    reason: str
+    signal: float
+    lit: bool
+    panels: tuple[Panel, ...]
+    truncated: bool
+    took_ms: float

@@ -1,0 +1,227 @@
+"""Alerts that come in: read, folded into one incident, answered, and posted where people are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revelio.errors import InvalidInputError, SourceError
+from revelio.integrations import alertmanager, grafana, pagerduty
+from revelio.integrations.alert_book import AlertBook
+from revelio.integrations.intake import Intake
+from revelio.integrations.tables import make_tables
+from revelio.settings import Settings
+from tests.integrations.alerting import SOURCES, Server, again, payload, resolved, serving
+from tests.integrations.fake_slack import FakeSlack
+from tests.integrations.slack_app import slack_settings
+from webui.desk import Desk
+from webui.door import DeskDoor
+
+
+@pytest.fixture
+def server(settings: Settings, desk: Desk) -> Iterator[Server]:
+    """No secrets: it listens on loopback."""
+    with serving(settings, desk) as server:
+        yield server
+
+
+def test_alertmanager_group_is_read() -> None:
+    alert = alertmanager.read(payload("alertmanager"))
+    assert (alert.status, alert.system, alert.started) == ("firing", "shop", "2026-09-21T09:51:03.157Z")
+    assert alert.title == "Checkout is slow. p95 of POST /checkout is over 2 s"
+    assert alert.report.splitlines() == [
+        f"SlowCheckout: Checkout is slow. p95 of POST /checkout is over 2 s (service {name}, system shop)"
+        for name in ("cart", "orders")
+    ]
+
+
+def test_grafana_group_is_read() -> None:
+    alert = grafana.read(payload("grafana"))
+    assert (alert.status, alert.system, alert.title) == ("firing", "shop", "Memory of cart is at its limit")
+    assert alert.report == "High memory: Memory of cart is at its limit (system shop, zone us-1)"
+
+
+def test_pagerduty_incident_is_read() -> None:
+    alert = pagerduty.read(payload("pagerduty"))
+    assert alert is not None
+    assert (alert.key, alert.status, alert.system) == ("PGR0VU2", "firing", "Shop")
+    assert alert.report == "Customers wait for the basket (Shop)"
+    assert alert.link == "https://example.pagerduty.com/incidents/PGR0VU2"
+
+
+@pytest.mark.parametrize("kind", ["incident.acknowledged", "incident.annotated", "pagey.ping", "service.updated"])
+def test_pagerduty_events_that_begin_and_end_nothing_are_passed_over(kind: str) -> None:
+    event = {"event": {"id": "1", "event_type": kind, "data": None}}
+    assert pagerduty.read(event) is None
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_answer_is_stored_with_the_alert_as_report(server: Server, desk: Desk, source: str) -> None:
+    taken = server.send(source, payload(source))
+    assert taken["outcome"] == "opened" and taken["incident"]["system"] == "shop"
+    done = server.answered(taken["incident"]["id"])
+    answer = desk.answer(done["recommendation_id"]).recommendation
+    assert answer.incident.report in {
+        a.report for a in (alertmanager.read(payload("alertmanager")), grafana.read(payload("grafana")))
+    } | {"Customers wait for the basket (Shop)"}
+    assert abs(answer.incident.opened_at - done["opened_at"]) < 0.001
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_repeats_and_the_end_belong_to_one_incident(server: Server, desk: Desk, source: str) -> None:
+    first = server.send(source, payload(source))["incident"]["id"]
+    server.answered(first)
+    for number in range(1, 4):
+        repeat = server.send(source, payload(source))
+        assert repeat["outcome"] == "repeated"
+        assert (repeat["incident"]["id"], repeat["incident"]["repeats"]) == (first, number)
+    assert server.send(source, resolved(source))["outcome"] == "resolved"
+    assert server.send(source, resolved(source)) == {"outcome": "ignored", "incident": None}
+    late = server.send(source, payload(source))
+    assert (late["outcome"], late["incident"]["id"]) == ("repeated", first)  # delivered late, not begun anew
+    assert len(server.incidents()) == 1 and len(desk.history()) == 1
+    assert server.incidents()[0]["resolved_at"] is not None
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_alert_that_comes_back_is_a_new_incident(server: Server, source: str) -> None:
+    first = server.send(source, payload(source))["incident"]["id"]
+    server.send(source, resolved(source))
+    second = server.send(source, again(source, "2026-09-22T07:00:00Z"))
+    assert second["outcome"] == "opened" and second["incident"]["id"] != first
+    assert {server.answered(i["id"])["id"] for i in server.incidents()} == {first, second["incident"]["id"]}
+
+
+def test_sources_do_not_share_incidents(server: Server) -> None:
+    server.send("alertmanager", payload("alertmanager"))
+    same = payload("alertmanager")
+    assert server.send("grafana", same)["outcome"] == "opened"
+
+
+def test_answer_is_posted_to_slack_once_and_its_end_below_it(settings: Settings, desk: Desk, slack: FakeSlack) -> None:
+    with serving(settings, desk, slack_settings(slack), slack_channel="C9") as server:
+        first = server.send("alertmanager", payload("alertmanager"))["incident"]["id"]
+        slack.wait(lambda: len(slack.messages) == 2)
+        server.answered(first)
+        server.send("alertmanager", payload("alertmanager"))
+        root, answer = slack.messages
+        assert root.channel == "C9" and "Alert from alertmanager: Checkout is slow" in root.words
+        assert answer.thread == root.ts and "prometheus did not answer" in answer.words
+        slack.wait(lambda: server.client.get("/api/v1/webhooks/incidents").status_code == 200)
+        server.send("alertmanager", resolved("alertmanager"))
+        slack.wait(lambda: len(slack.messages) == 3)
+        assert slack.messages[2].thread == root.ts and "Resolved" in slack.messages[2].words
+
+
+def test_what_a_crash_left_is_answered_after_the_next_start(settings: Settings, desk: Desk, door: DeskDoor) -> None:
+    book = AlertBook(make_tables(desk.store.database))
+    left, _ = book.fold(alertmanager.read(payload("alertmanager")), "shop")
+    assert left is not None and left.answer_id is None
+    with serving(settings, desk) as server:
+        assert server.answered(left.id)["recommendation_id"]
+
+
+def test_only_one_process_answers(desk: Desk) -> None:
+    books = [AlertBook(make_tables(desk.store.database)) for _ in range(2)]
+    incident, _ = books[0].fold(alertmanager.read(payload("alertmanager")), "shop")
+    assert incident is not None
+    assert [book.claim(incident.id) is not None for book in books] == [True, False]
+    assert [book.announce(incident.id, "C1") for book in books] == [True, False]
+
+
+def test_answer_that_failed_is_tried_again_with_the_next_repeat(
+    settings: Settings, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = desk.bench.recommend
+
+    def down(*_: object, **__: object) -> None:
+        raise SourceError("model", "it is gone")
+
+    monkeypatch.setattr(desk.bench, "recommend", down)
+    with serving(settings, desk) as server:
+        first = server.send("grafana", payload("grafana"))["incident"]["id"]
+        failed = server.answered(first, lambda i: i["failure"])
+        assert "it is gone" in failed["failure"] and failed["recommendation_id"] is None
+        monkeypatch.setattr(desk.bench, "recommend", ask)
+        server.send("grafana", payload("grafana"))
+        assert server.answered(first)["failure"] is None
+
+
+def test_system_comes_from_the_label_then_the_settings_then_the_only_one(door: DeskDoor, desk: Desk, settings: Settings) -> None:
+    two = settings.model_copy(update={"systems": settings.systems | {"forum": settings.systems["shop"]}})
+    desk.bench.settings = two
+    bare = payload("grafana")
+    bare["commonLabels"].pop("system"), bare["alerts"][0]["labels"].pop("system")
+    with serving(two, desk) as server:
+        reply = server.client.post("/api/v1/webhooks/grafana", json=bare)
+        assert reply.status_code == 422 and "alerts.system" in reply.json()["detail"]
+        assert server.incidents() == []
+    with serving(two, desk, system="forum") as server:
+        assert server.send("grafana", bare)["incident"]["system"] == "forum"
+        assert server.send("alertmanager", payload("alertmanager"))["incident"]["system"] == "shop"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b"null", b"\xff", b'{"status": 1}', b"[" * 100_000, b'{"event": {}}'])
+def test_what_is_no_webhook_is_refused(server: Server, source: str, body: bytes) -> None:
+    reply = server.client.post(f"/api/v1/webhooks/{source}", content=body, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 422
+    assert server.incidents() == []
+
+
+def test_words_that_no_database_keeps_do_no_harm(server: Server) -> None:
+    odd = payload("alertmanager")
+    odd["commonAnnotations"]["summary"] = "a\u0000b\ud800c"
+    odd["commonLabels"]["x\ud800"] = "\u0000"
+    body = json.dumps(odd).encode()
+    reply = server.client.post("/api/v1/webhooks/alertmanager", content=body)
+    assert reply.status_code == 202
+    assert server.answered(reply.json()["incident"]["id"])["title"].startswith("ab?c")
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+    )
+)
+def test_any_json_is_read_or_refused(value: object) -> None:
+    for read in (alertmanager.read, grafana.read, pagerduty.read):
+        event = {"event": {"id": "1", "event_type": "incident.triggered", "data": value}}
+        group = {"status": "firing", "groupKey": "k", "alerts": [{"status": "firing", "labels": value}]}
+        for sent in (value, event, group):
+            try:
+                read(sent)
+            except InvalidInputError as error:
+                assert str(error).startswith("this is no webhook of")
+
+
+def test_many_alerts_make_a_short_report() -> None:
+    many = payload("alertmanager")
+    one = many["alerts"][0]
+    many["alerts"] = [one | {"labels": one["labels"] | {"service": f"s{n}" + "x" * 900}} for n in range(500)]
+    report = alertmanager.read(many).report
+    assert len(report) <= 4000
+
+
+def test_intake_closes_with_work_in_hand(desk: Desk, door: DeskDoor, settings: Settings) -> None:
+    intake = Intake(settings.alerts, door, AlertBook(make_tables(desk.store.database)))
+    taken = intake.take(alertmanager.read(payload("alertmanager")))
+    intake.close()
+    assert taken.incident is not None
+    assert intake.book.get(taken.incident.id).answer_id or intake.book.waiting() == (taken.incident.id,)
+
+
+def test_secrets_in_an_alert_are_masked_before_they_are_kept(desk: Desk) -> None:
+    odd = payload("grafana")
+    odd["commonAnnotations"]["summary"] = odd["alerts"][0]["annotations"]["summary"] = (
+        "login of jo@example.com with password=hunter2 fails"
+    )
+    book = AlertBook(make_tables(desk.store.database), masked=("secrets", "emails"))
+    incident, _ = book.fold(grafana.read(odd), "shop")
+    assert incident is not None
+    for text in (incident.title, incident.report):
+        assert "hunter2" not in text and "jo@example.com" not in text and "fails" in text

@@ -1,0 +1,134 @@
+"""`revelio init` finds what is there, and what it writes works at once."""
+
+from __future__ import annotations
+
+import json
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from revelio.cli.discovery import WELL_KNOWN, Found, discover, project_of
+from revelio.cli.init import quoted, settings_text
+from tests.cli.made import CommandLine
+
+URLS = {"prometheus": "http://a:9090", "jaeger": "http://b:16686", "elasticsearch": "http://c:9200"}
+
+
+@pytest.fixture
+def backends() -> Iterator[HTTPServer]:
+    """Prometheus, Jaeger and Elasticsearch behind one address."""
+
+    def curve(request: Request) -> Response:
+        end = float(request.args["end"]) if "end" in request.args else time.time()
+        labels = {"service": "cart", "container": "cart", "project": "shop", "edge": "cart->orders"}
+        values = [[end - 60 + n, str(n)] for n in range(60)]
+        body = {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": labels, "values": values}]}}
+        return Response(json.dumps(body), content_type="application/json")
+
+    with HTTPServer() as server:
+        server.expect_request("/api/v1/status/buildinfo").respond_with_json({"data": {"version": "2.42.0"}})
+        server.expect_request("/api/v1/label/project/values").respond_with_json({"data": ["shop"]})
+        server.expect_request("/api/v1/label/service/values").respond_with_json({"data": ["cart", "orders"]})
+        server.expect_request("/api/v1/query_range").respond_with_handler(curve)
+        server.expect_request("/api/services").respond_with_json({"data": ["cart"]})
+        server.expect_request("/").respond_with_json({"version": {"number": "8.17.0"}})
+        server.expect_request("/_cat/indices/logs-*").respond_with_json([{"index": "logs-shop", "docs.count": "12"}])
+        yield server
+
+
+@pytest.fixture
+def alone(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """The command line where nothing is set and nothing answers at the usual ports."""
+    for variable in ("REVELIO_SYSTEMS", "REVELIO_INCIDENTS"):
+        monkeypatch.delenv(variable)
+    for tool in WELL_KNOWN:
+        monkeypatch.setitem(WELL_KNOWN, tool, "http://127.0.0.1:9")
+    return revelio
+
+
+def test_what_it_writes_works_at_once(alone: CommandLine, backends: HTTPServer) -> None:
+    url = backends.url_for("/")
+    ran = alone("init", "--prometheus", url)
+    assert ran.code == 0 and "Prometheus 2.42.0, 2 services" in ran.out and "absent" in ran.out
+    written = tomllib.loads(Path("revelio.toml").read_text(encoding="utf-8"))
+    assert written["systems"]["shop"]["project"] == "shop"
+    assert set(written["systems"]["shop"]["backends"]) == {"prometheus"}
+    answer = alone("recommend", "the cart page hangs", "--json")
+    assert answer.code == 0, answer.err
+    assert answer.json["system"] == "shop" and answer.json["degraded"] == []
+    assert {"cart"} <= {v for q in answer.json["queries"] for v in q["bindings"].values()}
+
+
+def test_usual_ports_are_looked_at(alone: CommandLine, backends: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for tool in WELL_KNOWN:
+        monkeypatch.setitem(WELL_KNOWN, tool, backends.url_for("/"))
+    made = alone("init", "--json").json
+    assert (made["system"], made["project"]) == ("shop", "shop")
+    assert [b["up"] for b in made["backends"]] == [True, True, True]
+
+
+def test_file_that_is_there_stays_without_force(alone: CommandLine, backends: HTTPServer) -> None:
+    Path("revelio.toml").write_text("port = 9000\n", encoding="utf-8")
+    kept = alone("init", "--prometheus", backends.url_for("/"))
+    assert kept.code == 1 and "--force" in kept.err
+    assert Path("revelio.toml").read_text(encoding="utf-8") == "port = 9000\n"
+    assert alone("init", "--prometheus", backends.url_for("/"), "--force").code == 0
+    assert "systems" in Path("revelio.toml").read_text(encoding="utf-8")
+
+
+def test_nothing_there_is_said_and_nothing_written(alone: CommandLine) -> None:
+    ran = alone("init")
+    assert ran.code == 1 and "--prometheus http://HOST:9090" in ran.err
+    assert not Path("revelio.toml").exists()
+
+
+@pytest.mark.parametrize("wrong", ["http://127.0.0.1:9", "nonsense", "http://", "http://[", "file:///etc/passwd"])
+def test_address_that_is_wrong_is_named(alone: CommandLine, wrong: str) -> None:
+    ran = alone("init", "--jaeger", wrong)
+    assert ran.code == 1 and wrong.rstrip("/") in ran.err
+    assert not Path("revelio.toml").exists()
+
+
+@pytest.mark.parametrize("body", ["{}", "[]", "null", "<html>", '{"data": 3}', '{"version": 3}'])
+@pytest.mark.parametrize("tool", sorted(WELL_KNOWN))
+def test_something_else_at_the_address_is_told_apart(httpserver: HTTPServer, tool: str, body: str) -> None:
+    httpserver.expect_request("/").respond_with_data(body)
+    for path in ("/api/services", "/api/v1/status/buildinfo"):
+        httpserver.expect_request(path).respond_with_data(body)
+    found = discover(tool, httpserver.url_for("/"))
+    assert not found.up or (tool == "jaeger" and not found.services)
+
+
+def test_folder_that_cannot_be_written_is_an_error(alone: CommandLine, backends: HTTPServer) -> None:
+    ran = alone("init", "--prometheus", backends.url_for("/"), "--out", "nowhere/revelio.toml")
+    assert ran.code == 1 and "cannot be written" in ran.err
+
+
+def test_output_to_a_pipe_has_no_colour(alone: CommandLine, backends: HTTPServer) -> None:
+    assert "\x1b" not in alone("init", "--prometheus", backends.url_for("/")).out
+
+
+def test_project_that_most_backends_name_is_taken() -> None:
+    found = [Found("a", "", True, "", {"x": 1, "y": 1}), Found("b", "", True, "", {"y": 5}), Found("c", "", True, "", {"z": 900})]
+    assert project_of(found) == "y"
+    assert project_of([]) == ""
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_name_is_written_as_it_is(name: str, project: str, detail: str) -> None:
+    found = [Found(tool, url, tool != "jaeger", detail) for tool, url in URLS.items()]
+    read = tomllib.loads(settings_text(name, project, found))["systems"][name]
+    assert read["project"] == (project or name)
+    assert {t: b["url"] for t, b in read["backends"].items()} == {t: u for t, u in URLS.items() if t != "jaeger"}
+
+
+@given(st.text())
+def test_quoted_text_is_read_back(text: str) -> None:
+    assert tomllib.loads(f"x = {quoted(text)}")["x"] == text

@@ -1,0 +1,61 @@
+"""Whatever a backend does, each tool answers in time, and says of which source it is."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+
+import pytest
+
+from revelio.catalog import bundled_catalog
+from revelio.errors import SourceError
+from revelio.settings import Backend, SystemSettings
+from revelio.systems import System
+from revelio.tools.registry import TOOLS, make_tool
+from tests.tools.conftest import QUICK, SCOPE, bound, spec
+from tests.tools.ill_server import BEHAVIOURS, ill_server
+
+ADDRESSES = {
+    "prometheus": "http://{}",
+    "jaeger": "http://{}",
+    "elasticsearch": "http://{}",
+    "containers": "tcp://{}",
+    "postgres": "postgresql://observer@{}/shop",
+    "redis": "redis://{}/0",
+    "tcpdump": "docker://{}/capture",
+}
+QUESTIONS = {
+    "prometheus": bound("prometheus.up", service="cart"),
+    "jaeger": bound("jaeger.slow_spans", service="cart"),
+    "elasticsearch": bound("elasticsearch.errors", service="cart"),
+    "containers": bound("containers.all_events"),
+    "postgres": bound("postgres.sessions", database="postgres"),
+    "redis": bound("redis.memory", cache="redis"),
+    "tcpdump": bound("tcpdump.flows", capture="tcpdump", host="cart"),
+}
+IN_TIME_S = 20.0
+"""Far more than any limit here, and far less than for ever; machines may be busy."""
+
+
+def system(tool: str, address: str) -> System:
+    made = make_tool(spec(tool), Backend(url=ADDRESSES[tool].format(address)), QUICK)
+    assert made is not None
+    return System("shop", SystemSettings(), bundled_catalog(), {tool: made}, QUICK)
+
+
+def test_every_tool_is_tried_here() -> None:
+    assert set(ADDRESSES) == set(QUESTIONS) == set(TOOLS)
+
+
+@pytest.mark.parametrize("how", BEHAVIOURS)
+@pytest.mark.parametrize("tool", ADDRESSES)
+def test_a_backend_that_behaves_ill_is_an_error_of_its_source_in_time(tool: str, how: str) -> None:
+    with ill_server(BEHAVIOURS[how]) as address, closing(system(tool, address)) as asked:
+        began = time.monotonic()
+        with pytest.raises(SourceError) as caught:
+            asked.run(QUESTIONS[tool], SCOPE)
+        assert caught.value.source == tool
+        assert asked.snapshot(SCOPE).missing == (tool,)
+        [state] = asked.ping()
+        assert not state.up or how == "lies"
+        assert time.monotonic() - began < IN_TIME_S

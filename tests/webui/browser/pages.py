@@ -1,0 +1,68 @@
+"""What the browser tests do on pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import BrowserContext, Page, expect
+
+SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
+NARROW, WIDE = 390, 1280
+HEAVIEST = 150_000
+"""Bytes that a page may load, uncompressed."""
+
+_CONTRAST = (Path(__file__).parents[1] / "contrast.js").read_text(encoding="utf-8")
+_SHIFTS = """() => new Promise((done) => { let sum = 0;
+  new PerformanceObserver((list) => { for (const s of list.getEntries()) if (!s.hadRecentInput) sum += s.value; })
+    .observe({type: 'layout-shift', buffered: true});
+  setTimeout(() => done(sum), 50); })"""
+_WEIGHT = """() => ['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))
+  .reduce((sum, entry) => sum + entry.decodedBodySize, 0)"""
+
+
+def watched(context: BrowserContext, address: str) -> tuple[Page, list[str]]:
+    """A page, and a list that grows with every complaint and every request that leaves the server."""
+    page, wrong = context.new_page(), list[str]()
+    page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda e: wrong.append(str(e)))
+    page.on("request", lambda r: None if r.url.startswith((address, "data:")) else wrong.append(f"left for {r.url}"))
+    page.set_default_timeout(15_000)
+    return page, wrong
+
+
+def ask(page: Page, address: str) -> None:
+    """From the first page's first example to its answer."""
+    page.goto(address)
+    page.locator(".examples a").first.click()
+    expect(page.get_by_label("The report")).not_to_have_value("")
+    page.get_by_role("button", name="Find queries").click()
+    page.wait_for_url("**/r/*")
+    expect(page.locator(".card").first).to_be_visible()
+
+
+def run_first(page: Page) -> None:
+    """Run the first query and wait for its evidence."""
+    page.locator("#query-1 form[action$='/run'] button").click()
+    expect(page.locator("#query-1 .evidence")).to_be_visible()
+
+
+def looks_right(page: Page, name: str, *, axe: bool) -> None:
+    """Nothing is wider than the window, too faint, moved by late arrivals, too heavy, or (``axe``) a barrier.
+
+    Keeps a screenshot of the page under ``name``.
+    """
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} is wider than the window"
+    assert page.evaluate(_CONTRAST) == [], name
+    assert page.evaluate(_SHIFTS) < 0.02, name
+    assert page.evaluate(_WEIGHT) < HEAVIEST, name
+    if axe:
+        assert barriers(page) == [], name
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe finds serious or critical."""
+    found = Axe().run(page).response["violations"]
+    return [f"{v['id']}: {n['html'][:120]}" for v in found if v["impact"] in ("serious", "critical") for n in v["nodes"]]

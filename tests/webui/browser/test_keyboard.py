@@ -1,0 +1,93 @@
+"""Everything by keyboard alone, and the single keys that the help lists."""
+
+from __future__ import annotations
+
+from playwright.sync_api import BrowserContext, expect
+
+from tests.webui.browser.pages import ask, watched
+
+
+def test_a_question_is_asked_and_run_by_tab_and_enter(context: BrowserContext, address: str) -> None:
+    page, _ = watched(context, address)
+    page.goto(address)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("The report")).to_be_focused()
+    page.keyboard.type("the basket page hangs for ages? / g h")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("About")).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Find queries")).to_be_focused()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/r/*")
+    run = page.locator("#query-1 form[action$='/run'] button")
+    run.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#query-1 .evidence")).to_be_visible()
+    expect(run).to_be_focused()
+
+
+def test_single_keys_walk_the_cards_and_act_on_the_one_in_focus(context: BrowserContext, address: str) -> None:
+    page, wrong = watched(context, address)
+    ask(page, address)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("#query-2")).to_be_focused()
+    page.keyboard.press("r")
+    expect(page.locator("#query-2").locator(".evidence, .note.warn").first).to_be_visible()
+    page.keyboard.press("n")
+    expect(page.locator("#query-2 .thanks")).to_contain_text("did not help")
+    page.keyboard.press("k")
+    page.keyboard.press("f")
+    expect(page.locator("#query-1 .thanks")).to_contain_text("shows the cause")
+    page.keyboard.press("t")
+    page.wait_for_url("**order=evidence**")
+    page.wait_for_load_state()
+    page.keyboard.press("g")
+    page.keyboard.press("h")
+    page.wait_for_url("**/history")
+    page.wait_for_load_state()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Words")).to_be_focused()
+    assert wrong == []
+
+
+def test_control_enter_sends_the_report(context: BrowserContext, address: str) -> None:
+    page, _ = watched(context, address)
+    page.goto(address)
+    page.locator(".examples a").first.click()
+    page.get_by_label("The report").focus()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/r/*")
+
+
+def test_the_help_opens_on_a_question_mark_and_can_turn_single_keys_off(context: BrowserContext, address: str) -> None:
+    page, _ = watched(context, address)
+    page.goto(f"{address}/catalog")
+    dialog = page.get_by_role("dialog", name="Keyboard")
+    page.keyboard.press("?")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("checkbox").uncheck()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Words")).not_to_be_focused()
+    page.keyboard.press("g")
+    page.keyboard.press("h")
+    page.keyboard.press("?")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_role("checkbox")).not_to_be_checked()
+    assert page.url.endswith("/catalog")
+
+
+def test_every_listed_destination_has_its_key(context: BrowserContext, address: str) -> None:
+    page, _ = watched(context, address)
+    page.goto(address)
+    listed = page.locator("#keys dt").all_text_contents()
+    assert {k.split()[-1] for k in listed if k.startswith("g ")} == set(
+        page.locator("[data-go]").evaluate_all("all => all.map((e) => e.dataset.go)")
+    )

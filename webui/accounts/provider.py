@@ -1,0 +1,135 @@
+"""Signing in through an identity provider: OpenID Connect's authorization code flow, with PKCE."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import httpx
+
+from revelio.errors import AccessError, InvalidInputError
+from revelio.settings import OidcSettings
+
+_WAIT_S = 10.0
+_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
+"""Signed with a key that the provider publishes. ``none`` and shared secrets are not among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What must come back from the provider; it waits in a cookie of the browser that set out."""
+
+    state: str
+    nonce: str
+    verifier: str
+    onward: str
+
+    def dump(self) -> str:
+        """For the cookie."""
+        return json.dumps(asdict(self)).encode().hex()
+
+    @classmethod
+    def load(cls, cookie: str) -> Attempt:
+        """From the cookie; ``AccessError`` when there is none."""
+        try:
+            return cls(**json.loads(bytes.fromhex(cookie)))
+        except (ValueError, TypeError) as error:
+            raise AccessError("This did not begin here, or took too long. Sign in again.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """Somebody whom the provider vouches for: ``subject`` never changes, ``name`` is how they are called there."""
+
+    subject: str
+    name: str
+
+
+class Provider:
+    """One identity provider. Raises ``AccessError`` for whatever it does not vouch for, or when it does not answer."""
+
+    def __init__(self, settings: OidcSettings) -> None:
+        """``InvalidInputError`` when the library for this is not installed."""
+        try:
+            import authlib  # noqa: F401, PLC0415
+        except ImportError as error:
+            raise InvalidInputError("the setting `oidc` needs the package authlib: pip install 'revelio[oidc]'") from error
+        self._settings = settings
+
+    def start(self, back: str, onward: str) -> tuple[str, Attempt]:
+        """Where to send the browser, and what to remember. ``back`` is the address that it comes back to."""
+        state, nonce, verifier = (secrets.token_urlsafe(48) for _ in range(3))
+        attempt = Attempt(state, nonce, verifier, onward)
+        with self._client(back) as client:
+            endpoint = self._described()["authorization_endpoint"]
+            url, _ = client.create_authorization_url(
+                endpoint, state=attempt.state, code_verifier=attempt.verifier, nonce=attempt.nonce
+            )
+        return str(url), attempt
+
+    def finish(self, arrived: str, back: str, attempt: Attempt) -> Vouched:
+        """Whom the provider vouches for, at the address that the browser came back with."""
+        from authlib.common.errors import AuthlibBaseError  # noqa: PLC0415
+        from joserfc.errors import JoseError  # noqa: PLC0415
+
+        if httpx.URL(arrived).params.get("state") != attempt.state:
+            raise AccessError("This did not begin here, or took too long. Sign in again.")
+        try:
+            with self._client(back) as client:
+                described = self._described()
+                token = client.fetch_token(
+                    described["token_endpoint"],
+                    authorization_response=arrived,
+                    state=attempt.state,
+                    code_verifier=attempt.verifier,
+                )
+                claims = self._verified(described, token["id_token"], attempt.nonce)
+        except (httpx.HTTPError, AuthlibBaseError, JoseError, KeyError, ValueError, TypeError) as error:
+            raise AccessError(f"{self._settings.title} did not sign you in ({type(error).__name__}). Try again.") from error
+        name = next((str(claims[c]) for c in ("preferred_username", "email", "name", "sub") if claims.get(c)), "")
+        return Vouched(f"{self._settings.issuer}|{claims['sub']}", name.strip()[:100])
+
+    def _client(self, back: str) -> Any:
+        from authlib.integrations.httpx_client import OAuth2Client  # noqa: PLC0415
+
+        secret = self._settings.client_secret.get_secret_value()
+        return OAuth2Client(
+            self._settings.client_id,
+            secret or None,
+            token_endpoint_auth_method="client_secret_basic" if secret else "none",
+            scope="openid profile email",
+            redirect_uri=back,
+            code_challenge_method="S256",
+            timeout=_WAIT_S,
+        )
+
+    def _described(self) -> dict[str, Any]:
+        """The provider's own description, which must be of the issuer that the settings name."""
+        issuer = self._settings.issuer.rstrip("/")
+        try:
+            reply = httpx.get(f"{issuer}/.well-known/openid-configuration", timeout=_WAIT_S)
+            described: dict[str, Any] = reply.raise_for_status().json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise AccessError(f"{self._settings.title} does not answer ({type(error).__name__}). Try again later.") from error
+        if str(described.get("issuer", "")).rstrip("/") != issuer:
+            raise AccessError("The identity provider calls itself something else than the setting `oidc.issuer`. Tell an admin.")
+        return described
+
+    def _verified(self, described: dict[str, Any], id_token: str, nonce: str) -> dict[str, Any]:
+        from joserfc import jwt  # noqa: PLC0415
+        from joserfc.jwk import KeySet  # noqa: PLC0415
+
+        keys = KeySet.import_key_set(httpx.get(described["jwks_uri"], timeout=_WAIT_S).raise_for_status().json())
+        token = jwt.decode(id_token, keys, algorithms=list(_ALGORITHMS))
+        wanted = {
+            "iss": {"essential": True, "value": described["issuer"]},
+            "aud": {"essential": True, "value": self._settings.client_id},
+            "exp": {"essential": True},
+            "sub": {"essential": True},
+            "nonce": {"essential": True, "value": nonce},
+        }
+        registry = jwt.JWTClaimsRegistry(leeway=60, **wanted)  # type: ignore[arg-type]
+        registry.validate(token.claims)
+        return token.claims

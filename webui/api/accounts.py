@@ -1,0 +1,137 @@
+"""Users, tokens and the audit trail, for programs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from revelio.errors import InvalidInputError, NotFoundError
+from revelio.store import Person, Role, allows
+from revelio.store.credentials import Token
+from webui.accounts.schemas import (
+    AuditView,
+    MeView,
+    NewTokenView,
+    TokenRequest,
+    TokenView,
+    UserChange,
+    UserRequest,
+    UserView,
+)
+from webui.accounts.who import acting, person_of
+from webui.api.desk import TheDesk
+from webui.api.paging import LINK, Cursor, Limit, cut, decode, encode, link_next
+from webui.api.refusals import refusals
+
+
+def signed_in(request: Request) -> Person:
+    """The caller; ``NotFoundError`` where accounts are off."""
+    person = person_of(request)
+    if person is None:
+        raise NotFoundError("accounts are off here; `accounts = true` in revelio.toml turns them on, see docs/how-to/accounts.md")
+    return person
+
+
+Caller = Annotated[Person, Depends(signed_in)]
+accounts_api = APIRouter(prefix="/api/v1", tags=["accounts"], dependencies=[Depends(signed_in)])
+
+
+@accounts_api.get("/me", operation_id="me", response_description="The caller", responses=refusals(404))
+def me(caller: Caller) -> MeView:
+    """Whom the server takes the caller for."""
+    return MeView(name=caller.name, role=caller.role)
+
+
+@accounts_api.get("/tokens", operation_id="list_tokens", response_description="All of them", responses=refusals(404))
+def list_tokens(desk: TheDesk, caller: Caller) -> list[TokenView]:
+    """The caller's tokens, oldest first; an admin sees everybody's."""
+    found = desk.store.tokens.list(None if caller.role == "admin" else caller.name)
+    return [TokenView.model_validate(t, from_attributes=True) for t in found]
+
+
+@accounts_api.post(
+    "/tokens", operation_id="create_token", status_code=201, response_description="Made", responses=refusals(400, 404, 413, 422)
+)
+def create_token(wanted: TokenRequest, desk: TheDesk, caller: Caller) -> NewTokenView:
+    """Make a token for a program. Its secret is in this reply and nowhere else, so there is no replay of it."""
+    role = wanted.role or caller.role
+    token, secret = desk.store.tokens.create(caller.name, wanted.name, _at_most(role, caller), acting(), days=wanted.days)
+    return NewTokenView(**_fields(token), token=secret)
+
+
+@accounts_api.delete(
+    "/tokens/{token_id}", operation_id="revoke_token", status_code=204, response_description="Gone", responses=refusals(404, 422)
+)
+def revoke_token(token_id: str, desk: TheDesk, caller: Caller) -> None:
+    """Make a token worthless, at once. An admin may revoke everybody's."""
+    desk.store.tokens.revoke(token_id, acting(), owner=None if caller.role == "admin" else caller.name)
+
+
+@accounts_api.get("/users", operation_id="list_users", response_description="All of them", responses=refusals(404))
+def list_users(desk: TheDesk) -> list[UserView]:
+    """Everybody who may sign in, by name."""
+    return [UserView.model_validate(u, from_attributes=True) for u in desk.store.accounts.list()]
+
+
+@accounts_api.post(
+    "/users", operation_id="add_user", status_code=201, response_description="Added", responses=refusals(400, 404, 413, 422)
+)
+def add_user(wanted: UserRequest, desk: TheDesk) -> UserView:
+    """Let somebody sign in."""
+    user = desk.store.accounts.add(wanted.name, wanted.role, wanted.password, acting())
+    return UserView.model_validate(user, from_attributes=True)
+
+
+@accounts_api.patch(
+    "/users/{name}", operation_id="change_user", response_description="Changed", responses=refusals(400, 404, 413, 422)
+)
+def change_user(name: str, wanted: UserChange, desk: TheDesk) -> UserView:
+    """Give somebody another role, at once, or a new password, which signs them out everywhere."""
+    accounts = desk.store.accounts
+    if wanted.role is not None:
+        accounts.set_role(name, wanted.role, acting())
+    if wanted.password is not None:
+        accounts.set_password(name, wanted.password, acting())
+    return UserView.model_validate(accounts.get(name), from_attributes=True)
+
+
+@accounts_api.delete(
+    "/users/{name}", operation_id="remove_user", status_code=204, response_description="Gone", responses=refusals(404, 422)
+)
+def remove_user(name: str, desk: TheDesk) -> None:
+    """Remove somebody with their tokens. What they said stays."""
+    desk.store.accounts.remove(name, acting())
+
+
+@accounts_api.get(
+    "/audit", operation_id="list_audit", response_description="One page of it", responses=refusals(404, 422) | {200: LINK}
+)
+def list_audit(
+    request: Request,
+    response: Response,
+    desk: TheDesk,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    action: Annotated[
+        str | None, Query(max_length=40, pattern="^[a-z -]*$", description="Only this, such as `signed in`")
+    ] = None,
+) -> list[AuditView]:
+    """Who did what, from where, newest first."""
+    place = decode(cursor, int)
+    shown, more = cut(desk.store.audit.list(limit + 1, place[0] if place else None, action), limit)
+    if more:
+        link_next(request, response, encode(shown[-1].id))
+    return [AuditView.model_validate(entry, from_attributes=True) for entry in shown]
+
+
+def _at_most(role: Role, caller: Person) -> Role:
+    """``role``, unless the caller (whose token may be worth less than their account) has less than that."""
+
+    if not allows(caller.role, role):
+        raise InvalidInputError(f"a {caller.role} cannot make a token that is {role}")
+    return role
+
+
+def _fields(token: Token) -> dict[str, Any]:
+    return TokenView.model_validate(token, from_attributes=True).model_dump()

@@ -1,0 +1,152 @@
+"""Answers: asked for, found again, run, and judged."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from revelio.presentation import ResultView, recommendation_json, result_view
+from revelio.store import Feedback, SavedAnswer
+from revelio.store.masking import masked_kinds
+from webui.api.desk import TheDesk
+from webui.api.paging import LINK, Cursor, Limit, cut, decode, encode, link_next
+from webui.api.refusals import refusals
+from webui.api.replay import ReplayedRoute, idempotency_key
+from webui.desk import Question
+from webui.schemas import (
+    AnswerView,
+    FeedbackRequest,
+    FeedbackView,
+    HistoryView,
+    IncidentView,
+    RecommendationRequest,
+    SaidView,
+    SystemView,
+)
+
+api = APIRouter(prefix="/api/v1", tags=["api"], route_class=ReplayedRoute)
+_ONCE = [Depends(idempotency_key)]
+Panels = Annotated[bool, Query(description="Say of each result how it is drawn, too")]
+
+
+@api.post(
+    "/recommendations",
+    operation_id="recommend",
+    response_description="The answer",
+    responses=refusals(400, 404, 409, 413, 422),
+    dependencies=_ONCE,
+)
+def recommend(asked: RecommendationRequest, desk: TheDesk) -> AnswerView:
+    """Rank the queries that most likely show the root cause behind a report. Name a system or an incident, not both."""
+    return _view(desk.ask(Question(asked.report, asked.system, asked.incident, asked.k, asked.run, asked.opened_at)))
+
+
+@api.get(
+    "/recommendations",
+    operation_id="list_recommendations",
+    response_description="One page of them",
+    responses=refusals(422) | {200: LINK},
+)
+def list_recommendations(
+    request: Request, response: Response, desk: TheDesk, limit: Limit = 50, cursor: Cursor = None
+) -> list[HistoryView]:
+    """Earlier answers, newest first."""
+    shown, more = cut(desk.store.history(limit + 1, past=_place(cursor)), limit)
+    if more:
+        link_next(request, response, encode(shown[-1].saved_at, shown[-1].id))
+    return [HistoryView.model_validate(entry, from_attributes=True) for entry in shown]
+
+
+@api.get(
+    "/recommendations/{recommendation_id}",
+    operation_id="show",
+    response_description="The answer",
+    responses=refusals(404, 422),
+)
+def show(recommendation_id: str, desk: TheDesk, panels: Panels = False) -> AnswerView:
+    """An earlier answer, with the results that its queries have given since."""
+    return _view(desk.answer(recommendation_id), panels=panels)
+
+
+@api.post(
+    "/recommendations/{recommendation_id}/queries/{query_id}/run",
+    operation_id="run_query",
+    response_description="The result",
+    responses=refusals(404, 409, 422, 502),
+    dependencies=_ONCE,
+)
+def run_query(recommendation_id: str, query_id: str, desk: TheDesk, panels: Panels = False) -> ResultView:
+    """Run one query of an answer, read only, in that answer's window."""
+    result = desk.run(recommendation_id, query_id)
+    return result_view(result, desk.answer(recommendation_id).recommendation.incident.evidence if panels else None)
+
+
+@api.post(
+    "/recommendations/{recommendation_id}/feedback",
+    operation_id="give_feedback",
+    status_code=201,
+    response_description="Kept",
+    responses=refusals(400, 404, 409, 413, 422),
+    dependencies=_ONCE,
+)
+def give_feedback(recommendation_id: str, said: FeedbackRequest, desk: TheDesk) -> FeedbackView:
+    """Say whether a query showed the cause. It is on disk when this answers."""
+    return _said(recommendation_id, desk.feedback(recommendation_id, said.query_id, said.verdict, said.note))
+
+
+@api.get(
+    "/recommendations/{recommendation_id}/feedback",
+    operation_id="list_feedback",
+    response_description="All of it",
+    responses=refusals(404, 422),
+)
+def list_feedback(recommendation_id: str, desk: TheDesk) -> list[SaidView]:
+    """What was said of an answer, oldest first. Of each query the last word counts."""
+    said = desk.answer(recommendation_id).feedback
+    return [SaidView(**dict(_said(recommendation_id, one)), by=one.by) for one in said]
+
+
+@api.get("/incidents", operation_id="list_incidents", response_description="Of them", responses=refusals(422) | {200: LINK})
+def list_incidents(
+    request: Request, response: Response, desk: TheDesk, limit: Limit | None = None, cursor: Cursor = None
+) -> list[IncidentView]:
+    """The recorded incidents that can be asked about, oldest first; all of them where no ``limit`` is given."""
+    found = desk.recorded()
+    place = decode(cursor, str)
+    if place:
+        ids = [r.id for r in found]
+        found = found[ids.index(place[0]) + 1 :] if place[0] in ids else ()
+    shown, more = cut(found, limit or len(found))
+    if more:
+        link_next(request, response, encode(shown[-1].id))
+    return [
+        IncidentView(id=r.id, system=r.system, opened_at=r.opened_at, report=r.report, reports=list(r.reports)) for r in shown
+    ]
+
+
+@api.get("/systems", operation_id="list_systems", response_description="All of them", responses=refusals())
+def list_systems(desk: TheDesk) -> list[SystemView]:
+    """The systems that can be asked about live."""
+    settings = desk.bench.settings.systems
+    return [SystemView(name=name, tools=sorted(settings[name].backends)) for name in desk.bench.systems]
+
+
+def _view(saved: SavedAnswer, *, panels: bool = False) -> AnswerView:
+    view = recommendation_json(saved.id, saved.recommendation, recorded=saved.recorded, panels=panels)
+    return AnswerView.model_construct(**dict(view), masked=list(masked_kinds(view.report)))
+
+
+def _said(recommendation_id: str, kept: Feedback) -> FeedbackView:
+    return FeedbackView(
+        recommendation_id=recommendation_id,
+        query_id=kept.query_id,
+        verdict=kept.verdict,
+        note=kept.note,
+        given_at=kept.given_at,
+    )
+
+
+def _place(cursor: str | None) -> tuple[float, str] | None:
+    place = decode(cursor, float, str)
+    return (place[0], place[1]) if place else None

@@ -1,0 +1,18 @@
+"""How a route gets hold of the desk."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from webui.desk import Desk
+
+
+def desk_of(request: Request) -> Desk:
+    """The application's desk."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+TheDesk = Annotated[Desk, Depends(desk_of)]

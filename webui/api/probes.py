@@ -1,0 +1,41 @@
+"""What machines ask to see whether the server is well."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from webui.api.desk import TheDesk
+from webui.schemas import Health
+
+probes = APIRouter(tags=["probes"])
+
+
+@probes.get("/healthz", operation_id="healthz", response_description="Up")
+def healthz() -> Health:
+    """The process is up."""
+    return Health(status="ok")
+
+
+@probes.get(
+    "/readyz",
+    operation_id="readyz",
+    response_description="Ready",
+    responses={503: {"model": Health, "description": "Not ready, and why"}},
+)
+def readyz(desk: TheDesk, response: Response) -> Health:
+    """Model and database are usable."""
+    troubles = desk.troubles()
+    if troubles:
+        response.status_code = 503
+    return Health(status="not ready" if troubles else "ready", troubles=list(troubles))
+
+
+@probes.get(
+    "/metrics",
+    operation_id="metrics",
+    response_class=Response,
+    responses={200: {"description": "Prometheus text format", "content": {"text/plain": {}}}},
+)
+def metrics(desk: TheDesk) -> Response:
+    """The server's own figures, for Prometheus."""
+    return Response(desk.figures.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,97 @@
+"""An answer: its cards, running queries, and what people say of them."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse, Response
+
+from revelio.errors import InvalidInputError, NotFoundError, SourceError
+from revelio.store import Verdict
+from webui.api import TheDesk
+from webui.cards import answer_page, card, standings
+from webui.contexts import CardPart
+from webui.desk import Desk
+from webui.pages.forms import read_form
+from webui.rendering import render
+from webui.schemas import MAX_NOTE
+from webui.wording import shorten
+
+router = APIRouter(include_in_schema=False)
+
+PART = "x-revelio-part"
+"""A request with this header gets a card alone, to be put in the place of the old one."""
+
+BY_EVIDENCE = "evidence"
+"""The order (``?order=``) of what came back; without it, cards stand in the model's own."""
+
+_FIRST = 3
+
+
+@router.get("/r/{answer_id}")
+def show(request: Request, answer_id: str, desk: TheDesk, order: str = "") -> Response:
+    """An answer, at an address that can be shared."""
+    return render(request, answer_page(desk, desk.answer(answer_id), reordered=order == BY_EVIDENCE))
+
+
+@router.post("/r/{answer_id}/run")
+async def run(request: Request, answer_id: str, desk: TheDesk) -> Response:
+    """Run a query; its evidence stands in its card from then on."""
+    form = await read_form(request)
+    query_id = form.get("query_id", "")
+
+    def run_it() -> Response:
+        failure = ""
+        try:
+            desk.run(answer_id, query_id)
+        except (SourceError, NotFoundError) as error:
+            failure = str(error)
+        return _after(request, desk, answer_id, query_id, form.get("order", ""), failure)
+
+    return await run_in_threadpool(run_it)
+
+
+@router.post("/r/{answer_id}/run-first")
+def run_first(answer_id: str, desk: TheDesk) -> Response:
+    """Run the first three at once, then show the answer in the order of what came back."""
+    desk.run_first(answer_id, _FIRST)
+    return RedirectResponse(f"{_address(answer_id, BY_EVIDENCE)}#cards", 303)
+
+
+@router.post("/r/{answer_id}/feedback")
+async def feedback(request: Request, answer_id: str, desk: TheDesk) -> Response:
+    """Keep a verdict."""
+    form = await read_form(request)
+    query_id, said = form.get("query_id", ""), form.get("verdict", "")
+    verdict = next((v for v in get_args(Verdict) if v == said), None)
+    if verdict is None:
+        raise InvalidInputError(f"{shorten(said, 40)!r} is no verdict; there are: {', '.join(get_args(Verdict))}")
+
+    note = form.get("note", "").strip()
+    if len(note) > MAX_NOTE or "\x00" in note:
+        raise InvalidInputError(f"the note is not plain text of at most {MAX_NOTE:,} characters; shorten it")
+
+    def keep_it() -> Response:
+        desk.feedback(answer_id, query_id, verdict, note)
+        return _after(request, desk, answer_id, query_id, form.get("order", ""))
+
+    return await run_in_threadpool(keep_it)
+
+
+def _after(request: Request, desk: Desk, answer_id: str, query_id: str, order: str, failure: str = "") -> Response:
+    saved = desk.answer(answer_id)
+    reordered = order == BY_EVIDENCE
+    standing = next((s for s in standings(saved, reordered) if s.ranked.query.id == query_id), None)
+    if standing is None:
+        raise NotFoundError(f"no query {query_id!r} in this answer")
+    if PART in request.headers:
+        return render(request, CardPart(card(desk, saved, standing, failure), reordered))
+    if failure:
+        return render(request, answer_page(desk, saved, reordered=reordered, failure=(query_id, failure)))
+    return RedirectResponse(f"{_address(answer_id, order)}#query-{standing.ranked.rank}", 303)
+
+
+def _address(answer_id: str, order: str) -> str:
+    return f"/r/{answer_id}?order={BY_EVIDENCE}" if order == BY_EVIDENCE else f"/r/{answer_id}"

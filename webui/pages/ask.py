@@ -1,0 +1,110 @@
+"""The question."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse, Response
+
+from revelio.errors import DatasetError, InvalidInputError, NotFoundError, RevelioError
+from revelio.incidents.recorded import RecordedIncident
+from revelio.store import SavedAnswer
+from webui.api import TheDesk
+from webui.contexts import AskPage, Choice, Example
+from webui.desk import Desk, Question
+from webui.pages.forms import moment_of, read_form
+from webui.pasting import tidy
+from webui.problems import status_of
+from webui.rendering import render
+from webui.wording import moment, shorten
+
+log = logging.getLogger(__name__)
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+def ask(request: Request, desk: TheDesk, incident: str = "", again: str = "", system: str = "") -> Response:
+    """The question: empty, about a system, or filled from a recorded incident or an earlier answer (``again``)."""
+    report, chosen = "", f"system:{system}" if system in desk.bench.systems else ""
+    recorded = _recorded(desk)
+    if again:
+        saved = desk.answer(again)
+        report, chosen = saved.recommendation.incident.report, _value(saved)
+    elif incident:
+        found = next((r for r in recorded if r.id == incident), None)
+        if found is None:
+            raise NotFoundError(f"no recorded incident {incident!r}; the page's list shows those there are")
+        report, chosen = found.report, f"incident:{found.id}"
+    return render(request, _ask_page(desk, recorded, report, chosen))
+
+
+@router.post("/r")
+async def answer(request: Request, desk: TheDesk) -> Response:
+    """Ask; on to the answer's own address, or back to the question with everything still in it."""
+    form = await read_form(request)
+    report, about, at = form.get("report", ""), form.get("about", ""), form.get("at", "")
+    kind, _, name = about.partition(":")
+
+    def ask_it() -> Response:
+        try:
+            if kind not in ("system", "incident") or not name:
+                raise InvalidInputError("choose the system, or the recorded incident, that the report is about")
+            opened_at = moment_of(at, form.get("behind", ""), time.time())
+            if opened_at is not None and kind == "incident":
+                raise InvalidInputError("a recorded incident has a moment of its own; clear the time, or choose a live system")
+            system, incident = (name, None) if kind == "system" else (None, name)
+            question = Question(tidy(report), system=system, incident=incident, opened_at=opened_at)
+            return RedirectResponse(f"/r/{desk.ask(question).id}", 303)
+        except RevelioError as error:
+            page = _ask_page(desk, _recorded(desk), report, about, at, refused=str(error))
+            return render(request, page, status=status_of(error))
+
+    return await run_in_threadpool(ask_it)
+
+
+@router.get("/r")
+def no_answer() -> Response:
+    """Where a reload of a refused question ends up."""
+    return RedirectResponse("/", 303)
+
+
+def _ask_page(
+    desk: Desk, recorded: tuple[RecordedIncident, ...], report: str, chosen: str, at: str = "", refused: str = ""
+) -> AskPage:
+    systems = tuple(Choice(f"system:{name}", name) for name in desk.bench.systems)
+    incidents = tuple(Choice(f"incident:{r.id}", f"{moment(r.opened_at)} · {shorten(r.report, 60) or r.id}") for r in recorded)
+    offered = systems + incidents
+    return AskPage(
+        report=report,
+        chosen=chosen or (offered[0].value if offered else ""),
+        systems=systems,
+        recorded=incidents,
+        examples=_examples(recorded),
+        max_chars=desk.bench.settings.max_report_chars,
+        at=at,
+        refused=refused,
+        troubles=tuple(t for t in desk.troubles() if t != refused),
+    )
+
+
+def _examples(recorded: tuple[RecordedIncident, ...]) -> tuple[Example, ...]:
+    """Three reports of a readable length, far apart in the list."""
+    fitting = [Example(r.id, r.report) for r in recorded if 20 <= len(r.report) <= 220]
+    step = max(1, len(fitting) // 3)
+    return tuple(fitting[::step][:3])
+
+
+def _recorded(desk: Desk) -> tuple[RecordedIncident, ...]:
+    # Live systems can be asked about even when the recordings cannot be read: the page says so instead of failing.
+    try:
+        return desk.recorded()
+    except DatasetError as error:
+        log.warning("recorded incidents: %s", error)
+        return ()
+
+
+def _value(saved: SavedAnswer) -> str:
+    return f"incident:{saved.recorded}" if saved.recorded else f"system:{saved.recommendation.incident.system}"

@@ -1,0 +1,104 @@
+"""Systems: whether their backends answer, what they consist of, who calls whom."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from revelio.catalog import Catalog
+from revelio.errors import CatalogError, DatasetError, NotFoundError
+from revelio.types import Evidence
+from webui.api import TheDesk
+from webui.callgraph import call_graph
+from webui.contexts import BackendRow, InventoryGroup, SystemPage, SystemRow, SystemsPage
+from webui.desk import Desk
+from webui.health import Health
+from webui.provenance import without_passwords
+from webui.rendering import render
+
+router = APIRouter(include_in_schema=False)
+
+_WAIT_S = 1.5
+"""How long a page waits for backends before it shows what is known."""
+_KINDS = ("service", "container", "operation", "edge", "table", "link", "log_source")
+_PLURALS = {
+    "service": "Services",
+    "container": "Containers",
+    "operation": "Operations",
+    "edge": "Calls",
+    "table": "Tables",
+    "link": "Links",
+    "log_source": "Log sources",
+}
+
+
+@router.get("/systems")
+def systems(request: Request, desk: TheDesk) -> Response:
+    """All systems, live and recorded."""
+    live = desk.bench.systems
+    health = desk.health.look(live, _WAIT_S)
+    counts: dict[str, int] = {}
+    trouble = ""
+    try:
+        for one in desk.recorded():
+            counts[one.system] = counts.get(one.system, 0) + 1
+    except DatasetError as error:
+        trouble = str(error)
+    rows = []
+    for name in sorted({*live, *counts}):
+        known = health.get(name, Health(None))
+        rows.append(SystemRow(name, name in live, counts.get(name, 0), known, _backends(desk, name, known)))
+    return render(request, SystemsPage(tuple(rows), trouble))
+
+
+@router.get("/systems/{name}")
+def system(request: Request, name: str, desk: TheDesk, look: str = "") -> Response:
+    """One system as it was last seen; with ``look=now`` as its tools see it at this moment."""
+    live = name in desk.bench.systems
+    counted = sum(r.system == name for r in desk.recorded())
+    if not live and not counted:
+        raise NotFoundError(f"no system {name!r}; /systems lists those there are")
+    health = desk.health.look((name,), _WAIT_S)[name] if live else Health(None)
+    seen = desk.look(name) if live and look == "now" else desk.last_seen(name)
+    missing = seen.evidence.missing if seen else ()
+    if seen and not seen.evidence.entities:
+        # A look that found nothing is said, and what was seen before stays on the page.
+        seen = desk.last_seen(name)
+    page = SystemPage(
+        row=SystemRow(name, live, counted, health, _backends(desk, name, health)),
+        sighting=seen,
+        missing=missing,
+        looked=look == "now",
+        groups=inventory(seen.evidence) if seen else (),
+        graph=call_graph(seen.evidence) if seen else None,
+    )
+    return render(request, page)
+
+
+def inventory(evidence: Evidence) -> tuple[InventoryGroup, ...]:
+    """The entities by kind, the usual kinds first."""
+    names: dict[str, list[str]] = {}
+    for entity in evidence.entities:
+        names.setdefault(entity.kind, []).append(entity.name)
+    kinds = [k for k in _KINDS if k in names] + sorted(set(names) - set(_KINDS))
+    return tuple(InventoryGroup(_PLURALS.get(k, k.replace("_", " ").capitalize()), tuple(sorted(set(names[k])))) for k in kinds)
+
+
+def _backends(desk: Desk, name: str, health: Health) -> tuple[BackendRow, ...]:
+    """Every tool of the catalog, and whether its backend answers; None where nobody has said yet, or none is set up."""
+    settings = desk.bench.settings.systems.get(name)
+    try:
+        catalog = desk.bench.catalog
+    except CatalogError:
+        catalog = Catalog(())
+    states = {t.tool: t for t in health.tools}
+    rows = []
+    for tool in catalog.tools if settings else ():
+        state = states.get(tool.name)
+        set_up = bool(settings and tool.name in settings.backends)
+        rows.append(
+            BackendRow(
+                tool.name, tool.title, set_up, state.up if state else None, without_passwords(state.detail) if state else ""
+            )
+        )
+    return tuple(rows)
