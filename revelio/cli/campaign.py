@@ -55,7 +55,7 @@ def run(
 
     \b
     Examples:
-      revelio campaign run fault_injection/plans/first_light.yaml --out data/three_apps
+      revelio campaign run fault_injection/plans/first_light.yaml --out var/first_light
       revelio campaign run fault_injection/plans/three_apps.yaml --out data/three_apps --app forum --resume
     """
     from fault_injection.campaign import run as make_runs
