@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import socket
 import threading
 import time
@@ -83,6 +84,10 @@ class _Cut:
         watch.start()
         try:
             response = super().getresponse()  # type: ignore[misc]
+        except (OSError, http.client.HTTPException) as error:
+            if late.is_set():
+                raise TimeoutError("timed out") from error
+            raise
         finally:
             watch.cancel()
         if late.is_set():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from revelio.encoders.report import HashingEncoder, TextEncoder
 from revelio.ranker.scoring import Ranking
 from revelio.types import Incident, Query
 from tests.cli.made import CommandLine
@@ -21,6 +22,7 @@ class Knows:
     """A ranker that always names the CPU of cart first."""
 
     name: str = "knows"
+    text: TextEncoder = field(default_factory=HashingEncoder)
 
     def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
         score = np.array(

@@ -140,7 +140,8 @@ def test_memory_must_grow_by_so_much(site: Site, engine: FakeEngine, monkeypatch
 def test_memory_that_ran_out_grew_enough(site: Site, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_effects, "WATCHED_S", 0.1)
     monkeypatch.setattr(engine, "memory_used", lambda _: 35 * 2**20)
-    monkeypatch.setattr(engine, "restarts", lambda _, counts=iter([0, 1]): next(counts))
+    counts = iter([0, 1])
+    monkeypatch.setattr(engine, "restarts", lambda _: next(counts))
     assert grows(site.app(), "products", engine, ("home",), 8 * 2**20).bites
 
 
