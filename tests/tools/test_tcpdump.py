@@ -277,6 +277,20 @@ def test_a_question_lights_up_for_its_fault_and_not_in_health(view: str, tmp_pat
     assert calm.signal < 0.1, calm
 
 
+@pytest.fixture(autouse=True)
+def whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("revelio.tools.tcpdump.GLANCE_S", 90.0)
+
+
+def test_a_snapshot_reads_the_last_of_baseline_and_window_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("revelio.tools.tcpdump.GLANCE_S", 5.0)
+    with engine(b"".join(frame(1, line + b"\n") for line in CALM)) as running:
+        seen = tool(running.url).snapshot(SCOPE)
+    [command] = running.commands
+    assert command[4:7] == ["packets", f"{SCOPE.baseline.end - 5.0:.3f}", f"{SCOPE.window.end:.3f}"]
+    assert (seen.window, seen.baseline) == (SCOPE.window, SCOPE.baseline)
+
+
 def test_a_snapshot_and_all_questions_about_one_time_share_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with programs(monkeypatch, tmp_path, saying(tmp_path, *CALM)) as captures:
         asker = tool(captures.as_uri())
