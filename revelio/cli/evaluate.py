@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from revelio.cli.catalog import settings_catalog
 from revelio.cli.engine import ModelOption, settings_with
 from revelio.cli.output import Json, StepBars, complain, console, emit, say
+
+if TYPE_CHECKING:
+    from revelio.evaluation.results import Evaluation
 
 DATASET = Path("data/three_apps")
 
@@ -69,6 +72,11 @@ def evaluate(
     if json:
         emit(found.json())
         return
+    _show(found)
+
+
+def _show(found: Evaluation) -> None:
+    """Its tables, then what methods raised."""
     from revelio.evaluation.tables import tables
 
     screen = console()
