@@ -18,7 +18,7 @@ from revelio.tools.container_state import PROJECT, SERVICE, Container, Event, na
 from revelio.tools.container_views import Seen
 from revelio.tools.container_watch import ContainerWatch
 from revelio.tools.holes import tree
-from revelio.types import Entity, Evidence, Query, Result
+from revelio.types import Entity, Evidence, Query, Result, Window
 
 MAX_CONTAINERS = 200
 _AT_ONCE = 8
@@ -50,14 +50,14 @@ class Containers:
         return f"Docker Engine {self._engine.version()}"
 
     def snapshot(self, scope: Scope) -> Evidence:
-        """Every container of the application, and what changed about them in the window."""
+        """Every container of the application, and what changed about them since the baseline."""
         containers, events = self._look(scope, None)
         watch = self._watch(scope.project)
         return Evidence(
             window=scope.window,
             baseline=scope.baseline,
             entities=tuple(sorted(Entity("container", c.name) for c in containers)),
-            changes=tuple(x for c in containers for x in changes_in(scope.window, c, events, watch.limits_around)),
+            changes=tuple(x for c in containers for x in changes_in(_since_healthy(scope), c, events, watch.limits_around)),
         )
 
     def render(self, query: Query, scope: Scope) -> str:
@@ -68,9 +68,8 @@ class Containers:
             filters.append(f"label={SERVICE}={container}")
         chosen = " ".join(f"--filter {_shell(f)}" for f in filters)
         if view == "events":
-            return (
-                f"docker events --since {scope.window.start:.3f} --until {scope.window.end:.3f} --filter type=container {chosen}"
-            )
+            since = _since_healthy(scope)
+            return f"docker events --since {since.start:.3f} --until {since.end:.3f} --filter type=container {chosen}"
         return f"docker inspect --format {_shell(_FORMATS[view])} $(docker ps -aq {chosen})"
 
     def link(self, query: Query, scope: Scope) -> str | None:
@@ -84,7 +83,7 @@ class Containers:
         if container is not None and not containers:
             return Result(f"there is no container {container}", 1.0, "it is gone")
         around = self._watch(scope.project).limits_around
-        changes = tuple(x for c in containers for x in changes_in(scope.window, c, events, around))
+        changes = tuple(x for c in containers for x in changes_in(_since_healthy(scope), c, events, around))
         return container_views.VIEWS[view](Seen(containers, events, changes, scope))
 
     def close(self) -> None:
@@ -135,6 +134,11 @@ class Containers:
             return parse(told, name)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SourceError(self.name, f"described a container in an unknown form: {type(error).__name__}: {error}") from error
+
+
+def _since_healthy(scope: Scope) -> Window:
+    """From the baseline's end on: a change that came between it and the window, such as a deploy, belongs to the incident."""
+    return Window(min(scope.baseline.end, scope.window.start), scope.window.end)
 
 
 def _shell(text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import strategies as st
@@ -63,6 +64,13 @@ def grid(before: Callable[[float], float], now: Callable[[float], float], step: 
         points.append((moment, now(moment) if moment >= SCOPE.window.start else before(moment)))
         moment += step
     return points
+
+
+@pytest.fixture(autouse=True)
+def no_watch_outlives_its_test() -> Iterator[None]:
+    """A watch that goes on asks the next test's server, which counts its questions."""
+    yield
+    assert not [t.name for t in threading.enumerate() if t.name.startswith("watch-")]
 
 
 @pytest.fixture

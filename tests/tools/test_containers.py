@@ -6,6 +6,7 @@ import json
 import shlex
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -135,6 +136,15 @@ def test_a_replaced_container_and_what_it_runs_without_its_secrets(engine: FakeE
     assert "hunter2" not in repr(result)
 
 
+def test_a_rollout_between_the_baseline_and_the_window_belongs_to_the_incident(engine: FakeEngine, tool: Containers) -> None:
+    cart = engine.containers[0]
+    cart.created = cart.started = START - 3
+    late = Scope(SCOPE.project, SCOPE.window, Window(SCOPE.baseline.start - 5, START - 5))
+    assert ask(tool, "config", scope=late)[0] == 1.0
+    assert {c.field for c in tool.snapshot(late).changes} == {"config", "started"}
+    assert ask(tool, "config")[0] == 0.0, "it came within the baseline"
+
+
 def test_a_change_of_limits_tells_them_before_and_after_where_it_was_looked_at_before(
     engine: FakeEngine, tool: Containers
 ) -> None:
@@ -223,12 +233,12 @@ def test_a_lying_engine_is_an_error_of_the_source(httpserver: HTTPServer, lie: b
     httpserver.expect_request("/version").respond_with_json({"ApiVersion": "1.41"})
     httpserver.expect_request("/v1.41/containers/json").respond_with_data(lie, mimetype="application/json")
     url = httpserver.url_for("").replace("http://", "tcp://").rstrip("/")
-    tool = Containers(spec("containers"), Backend(url=url), QUICK)
-    if lie == b'[{"Id":5}]':  # no label of ours: not one of the application's
-        assert tool._engine.listed("shop") == json.loads(lie)
-        return
-    with pytest.raises(SourceError, match="containers"):
-        tool.run(bound("containers.all_events"), SCOPE)
+    with closing(Containers(spec("containers"), Backend(url=url), QUICK)) as tool:
+        if lie == b'[{"Id":5}]':  # no label of ours: not one of the application's
+            assert tool._engine.listed("shop") == json.loads(lie)
+            return
+        with pytest.raises(SourceError, match="containers"):
+            tool.run(bound("containers.all_events"), SCOPE)
 
 
 def test_an_engine_that_hangs_is_given_up_after_the_limit() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from revelio.evaluation.metrics import Bin
 from revelio.evaluation.results import ControlFigures, Evaluation, FaultFigures
+from revelio.incidents.dataset import open_dataset
+from revelio.settings import BUNDLED
 from webui.model_folder import EVALUATION, read_model_folder
 
 FAULTS = FaultFigures(
@@ -72,3 +74,12 @@ def test_a_card_brings_no_markup_pictures_or_scripts_of_its_own(tmp_path: Path) 
     assert "<script" not in shown
     assert "<img" not in shown
     assert 'href="javascript' not in shown
+
+
+def test_the_bundled_evaluation_is_of_the_bundled_model_on_the_dataset_it_names() -> None:
+    """Figures that nobody measured must not be shown: those of another model, or of no dataset here."""
+    folder = read_model_folder(BUNDLED / "model")
+    assert folder.manifest is not None and folder.evaluation is not None
+    assert folder.evaluation.model == folder.manifest.name
+    name, _, digest = folder.evaluation.dataset.partition("@")
+    assert digest == folder.manifest.dataset == open_dataset(Path("data") / name, verify=False).digest

@@ -18,7 +18,6 @@ from revelio.settings import BUNDLED, Backend, Settings, SystemSettings
 from revelio.workbench import Workbench
 from tests.webui import made
 from tests.webui.browser.pages import WIDE
-from tests.webui.test_model_folder import evaluated
 from webui.app import create_app
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -40,15 +39,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _bench(folder: Path) -> Workbench:
-    """The bundled model (with an evaluation beside it) and incidents; the hand-made ones where nothing is bundled."""
+    """The bundled model and incidents; the hand-made ones where nothing is bundled."""
     dead = {tool: Backend(url="http://127.0.0.1:9", link="http://127.0.0.1:9") for tool in ("prometheus", "jaeger")}
     systems = {"shop": SystemSettings(backends=dead), LONG_NAME: SystemSettings()}
-    bundled = Settings(database=f"sqlite:///{folder}/revelio.db", systems=systems, model=folder / "model")
+    bundled = Settings(database=f"sqlite:///{folder}/revelio.db", systems=systems)
     if (BUNDLED / "model" / "manifest.json").is_file() and RecordedIncidents(bundled.incidents).ids():
-        bundled.model.mkdir()
-        for file in (BUNDLED / "model").iterdir():
-            (bundled.model / file.name).symlink_to(file)
-        evaluated(bundled.model)
         return Workbench(bundled)
     settings = made.settings(folder, made.record(), made.record("shop-0002", "all fine, I think", ("elasticsearch",)))
     return Workbench(settings, recommender=made.stand_in(settings))
