@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import io
 import os
 import re
@@ -9,11 +11,13 @@ import resource
 import subprocess
 import tarfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 import docker
+import requests
 from docker.errors import DockerException, NotFound
 from docker.models.containers import Container
 
@@ -149,13 +153,38 @@ class Engine(Protocol):
         """A file of its control group, of whichever version the host has; ``FaultError`` when it is not there."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+E = TypeVar("E", bound=type)
+
+
+def _answering(method: Callable[P, R]) -> Callable[P, R]:
+    @functools.wraps(method)
+    def asked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except (DockerException, requests.RequestException, subprocess.TimeoutExpired, OSError) as error:
+            raise FaultError(f"the container engine could not do its part ({method.__name__}): {error}") from error
+
+    return asked
+
+
+def _told_as_faults(engine: E) -> E:
+    """Whatever keeps a public method from its answer (an engine too busy, a process that is gone) is a ``FaultError``."""
+    for name, method in list(vars(engine).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(engine, name, _answering(method))
+    return engine
+
+
+@_told_as_faults
 class DockerEngine:
     """The local Docker engine, seen through one compose project's labels."""
 
     def __init__(self, project: str) -> None:
         self._project = project
         try:
-            self._client = docker.from_env(timeout=30)
+            self._client = docker.from_env(timeout=60)
         except DockerException as error:
             raise FaultError(f"the container engine does not answer: {error}; start it, then try again") from error
 
