@@ -72,10 +72,10 @@ def evaluate(
     if json:
         emit(found.json())
         return
-    _show(found)
+    show(found)
 
 
-def _show(found: Evaluation) -> None:
+def show(found: Evaluation) -> None:
     """Its tables, then what methods raised."""
     from revelio.evaluation.tables import tables
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +24,17 @@ class Device(StrEnum):
     CUDA = "cuda"
 
 
+@contextmanager
+def needs_training_packages() -> Iterator[None]:
+    """Imports in the block need the packages of training; ``RevelioError`` says what to install where they are not there."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise RevelioError(
+            f"training needs {error.name}, which is not installed; run `make install` or install revelio[train]"
+        ) from error
+
+
 def train(
     dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")],
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.")],
@@ -28,6 +42,9 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --out.")] = False,
     deterministic: Annotated[bool, typer.Option("--deterministic", help="Two runs give the same weights.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    fine_tune: Annotated[
+        int, typer.Option("--fine-tune", help="Epochs of the report encoder's fine-tuning at most; 0 leaves it as published.")
+    ] = 3,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     json: Json = False,
 ) -> None:
@@ -38,14 +55,13 @@ def train(
       revelio train --dataset data/three_apps --out var/model
       revelio train --dataset data/three_apps --out var/model --resume
       REVELIO_MODEL=var/model revelio serve
+      torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
+
+    Every epoch leaves a line in training.jsonl in the model's folder. Started by torchrun, all processes train one model.
     """
-    try:
-        from revelio.ranker.train import TrainArguments
+    with needs_training_packages():
+        from revelio.ranker.arguments import TrainArguments
         from revelio.ranker.train import train as fit
-    except ModuleNotFoundError as error:
-        raise RevelioError(
-            f"training needs {error.name}, which is not installed; run `make install` or install revelio[train]"
-        ) from error
 
     arguments = TrainArguments(
         dataset=dataset,
@@ -55,9 +71,12 @@ def train(
         resume=resume,
         deterministic=deterministic,
         seed=seed,
+        fine_tune=fine_tune,
     )
     with StepBars() as bars:
         manifest = fit(arguments, bars.report)
+    if os.environ.get("RANK", "0") != "0":
+        return
     if json:
         emit({"model": manifest.name, "out": str(out), "metrics": manifest.metrics})
     else:

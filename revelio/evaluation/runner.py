@@ -65,14 +65,16 @@ def evaluate(
     baselines: Sequence[Baseline] = (),
     ablations: Sequence[Method] = (),
     runs: bool = False,
+    leave_out: frozenset[str] = frozenset(),
     progress: Progress = lambda what, done, total: None,
 ) -> Evaluation:
     """Fit the baselines on the training split, then score the wanted splits (all test splits when none is named).
 
-    With ``runs`` also how many queries have to be run. Raises ``DatasetError`` when there is no incident of those splits.
+    With ``runs`` also how many queries have to be run; incidents to ``leave_out`` are not scored. Raises ``DatasetError``
+    when there is no incident of those splits.
     """
     wanted = tuple(splits) or TEST_SPLITS
-    cases = [case(x, catalog) for x in dataset.read(*wanted)]
+    cases = [case(x, catalog) for x in dataset.read(*wanted) if x.record.id not in leave_out]
     if not cases:
         raise DatasetError(f"{dataset.folder}: no incident in {', '.join(wanted)}; see `revelio campaign status`")
     if baselines:

@@ -17,10 +17,10 @@ from revelio.errors import ArtifactError
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come: epochs done and the loss of each."""
+    """How far a run has come: the loss of each epoch done, and the weights that were best so far (none when not judged)."""
 
-    epoch: int
     losses: tuple[float, ...]
+    best: dict[str, Tensor]
 
 
 def save(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, key: str) -> None:
@@ -28,11 +28,12 @@ def save(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progres
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items() if isinstance(value, Tensor)}
+    tensors |= {f"best.{name}": value for name, value in progress.best.items()}
     part = path.with_suffix(".part")
     save_file(
         {name: value.detach().cpu().contiguous() for name, value in tensors.items()},
         part,
-        {"key": key, "epoch": str(progress.epoch), "losses": json.dumps(progress.losses)},
+        {"key": key, "losses": json.dumps(progress.losses)},
     )
     with part.open("rb") as file:
         os.fsync(file.fileno())
@@ -59,4 +60,5 @@ def resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, key: 
             _, index, field = name.split(".", 2)
             state["state"].setdefault(int(index), {})[field] = tensor
     optimizer.load_state_dict(state)
-    return Progress(int(meta["epoch"]), tuple(json.loads(meta["losses"])))
+    best = {n.removeprefix("best."): t for n, t in tensors.items() if n.startswith("best.")}
+    return Progress(tuple(json.loads(meta["losses"])), best)

@@ -28,6 +28,7 @@ _AXES = {
     "mask": {0: "batch", 1: "templates", 2: "values"},
     "components": {0: "batch", 1: "components"},
     "component_mask": {0: "batch", 1: "components"},
+    "near": {0: "batch", 1: "templates", 2: "values"},
     "tool": {0: "batch", 1: "tools"},
     "template": {0: "batch", 1: "templates"},
     "value": {0: "batch", 1: "templates", 2: "values"},
@@ -49,14 +50,16 @@ def base_encoder() -> Path:
     return folder
 
 
-class _Pooled(nn.Module):
+class Pooled(nn.Module):
     """A transformer with mean pooling and unit length, as sentence-transformers defines all-MiniLM-L6-v2."""
 
     def __init__(self, transformer: nn.Module) -> None:
+        """``transformer`` gives a vector for each token."""
         super().__init__()
         self.transformer = transformer
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Both ``[B, L]``; gives ``[B, D]``."""
         tokens = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         weight = attention_mask.unsqueeze(-1).to(tokens.dtype)
         mean = (tokens * weight).sum(1) / weight.sum(1).clamp(min=1e-9)
@@ -67,7 +70,7 @@ def export_encoder(source: Path, weights: Path, tokenizer: Path, *, quantize: bo
     """Write the encoder of a sentence-transformers folder as ONNX (int8 weights when ``quantize``) and its tokenizer."""
     from transformers import AutoModel  # noqa: PLC0415  takes seconds to import
 
-    model = _Pooled(AutoModel.from_pretrained(source, attn_implementation="eager")).eval()
+    model = Pooled(AutoModel.from_pretrained(source, attn_implementation="eager")).eval()
     sample = torch.ones((2, 16), dtype=torch.int64)
     full = weights.with_suffix(".fp32.onnx")
     axes = {0: "texts", 1: "tokens"}
@@ -101,6 +104,7 @@ def export_network(network: Network, text: int, features: int, component: int, p
         "mask": (1, 5, 4),
         "components": (1, 6, component),
         "component_mask": (1, 6),
+        "near": (1, 5, 4),
     }
     sample = tuple(torch.ones(shapes[name]) for name in INPUTS)
     _export(network, sample, path, list(INPUTS), list(OUTPUTS), _AXES)

@@ -7,6 +7,8 @@ text. Each level's logit is a dot product with the context (report + evidence) p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -17,13 +19,24 @@ EMPTY = -1e4
 class Network(nn.Module):
     """Logits of tools, templates and values, and of 'nothing points at a fault'."""
 
-    def __init__(self, text: int, features: int, component: int, width: int = 48, dropout: float = 0.2) -> None:
-        """``text``, ``features`` and ``component`` are the lengths of the input vectors."""
+    features_seen: Tensor
+    component_seen: Tensor
+
+    def __init__(self, text: int, features: int, component: int, width: int = 48, dropout: float = 0.2, factors: int = 3) -> None:
+        """``text``, ``features`` and ``component`` are the lengths of the input vectors.
+
+        ``factors`` below 3 are ablations: 2 chooses among all templates without choosing a tool, 1 among all queries at once.
+        """
         super().__init__()
+        self.factors = factors
+        self.register_buffer("features_seen", torch.ones(features))
+        self.register_buffer("component_seen", torch.ones(component))
         self.project_text = nn.Linear(text, width)
         self.encode_component = nn.Sequential(nn.Linear(component, width), nn.GELU(), nn.Linear(width, width))
         self.candidate_features = nn.Linear(features, width)
         self.candidate = nn.Sequential(nn.GELU(), nn.Dropout(dropout), nn.Linear(width, width), nn.GELU())
+        self.weight_here = nn.Linear(width, 1)
+        self.with_here = nn.Sequential(nn.Linear(2 * width, width), nn.GELU(), nn.Dropout(dropout))
         self.template = nn.Sequential(nn.Linear(4 * width + features, width), nn.GELU(), nn.Dropout(dropout))
         self.tool = nn.Sequential(nn.Linear(4 * width, width), nn.GELU(), nn.Dropout(dropout))
         self.context = nn.Linear(3 * width, width)
@@ -45,11 +58,14 @@ class Network(nn.Module):
         mask: Tensor,
         components: Tensor,
         component_mask: Tensor,
+        near: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Batched shapes: ``report [B,D]``, ``tool_text [B,K,D]``, ``template_text [B,T,D]``, ``member [B,K,T]`` (1 where
-        the template is the tool's), ``features [B,T,C,F]``, ``mask [B,T,C]``, ``components [B,M,G]``, ``component_mask [B,M]``.
+        the template is the tool's), ``features [B,T,C,F]``, ``mask [B,T,C]``, ``components [B,M,G]``, ``component_mask [B,M]``,
+        ``near [B,T,C]`` (candidates of one component share a number below T x C).
         Gives ``tool [B,K]``, ``template [B,T]``, ``value [B,T,C]`` and ``abstain [B]`` logits; padded places are ``EMPTY``.
         """
+        features, components = features * self.features_seen, components * self.component_seen
         said = torch.tanh(self.project_text(report))
         seen = self.encode_component(components)
         seen_max = pooled_max(seen, component_mask.unsqueeze(-1), 1)
@@ -59,6 +75,7 @@ class Network(nn.Module):
         template_words = torch.tanh(self.project_text(template_text))
         asked = self.candidate(self.candidate_features(features) + (template_words + said.unsqueeze(1)).unsqueeze(2))
         some = mask.unsqueeze(-1)
+        asked = asked + self.with_here(torch.cat([asked, self._here(asked, some, near)], dim=-1))
         value = (asked * self.value_bilinear(context)[:, None, None, :]).sum(-1)
         value = value + self.value_own(torch.cat([asked, features], dim=-1)).squeeze(-1)
         value = torch.where(mask > 0, value, torch.full_like(value, EMPTY))
@@ -79,7 +96,31 @@ class Network(nn.Module):
 
         furthest = pooled_max(components, component_mask.unsqueeze(-1), 1)
         calm = torch.cat([said, seen_max, seen_mean, tools.amax(1), furthest], dim=-1)
+        if self.factors < 3:
+            tool, template = self._merged(tool, template, value, member)
         return tool, template, value, self.abstain(calm).squeeze(-1)
+
+    def ignore(self, features: Sequence[bool], component: Sequence[bool]) -> None:
+        """Be blind to these inputs: for ablations."""
+        self.features_seen = 1.0 - torch.tensor(features, dtype=torch.float32)
+        self.component_seen = 1.0 - torch.tensor(component, dtype=torch.float32)
+
+    def _merged(self, tool: Tensor, template: Tensor, value: Tensor, member: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits whose factors multiply to one softmax over all templates, or over all queries."""
+        if self.factors == 1:
+            template = template + (member * tool.unsqueeze(-1)).sum(1) + torch.logsumexp(value, dim=-1)
+        among = torch.where(member > 0, template.unsqueeze(1), torch.full_like(member, EMPTY))
+        return torch.logsumexp(among, dim=-1), template
+
+    def _here(self, asked: Tensor, some: Tensor, near: Tensor) -> Tensor:
+        """For each candidate, what all that are bound to its component see together: their mean, weighted by what they are."""
+        flat, present = asked.flatten(1, 2), some.flatten(1, 2)
+        weight = torch.exp(self.weight_here(flat).clamp(-8.0, 8.0)) * present
+        group = near.long().flatten(1).unsqueeze(-1)
+        total = torch.zeros_like(flat).scatter_add(1, group.expand_as(flat), weight * flat)
+        share = torch.zeros_like(weight).scatter_add(1, group, weight)
+        mean = (total / share.clamp(min=1e-6)).gather(1, group.expand_as(flat))
+        return mean.view_as(asked)
 
 
 def pooled_max(values: Tensor, mask: Tensor, dim: int) -> Tensor:

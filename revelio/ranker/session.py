@@ -13,7 +13,7 @@ from revelio.errors import ArtifactError
 from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
 from revelio.types import Incident, Query
 
-INPUTS = ("report", "tool_text", "template_text", "member", "features", "mask", "components", "component_mask")
+INPUTS = ("report", "tool_text", "template_text", "member", "features", "mask", "components", "component_mask", "near")
 OUTPUTS = ("tool", "template", "value", "abstain")
 
 
@@ -71,6 +71,8 @@ def network_inputs(encoded: EncodedIncident) -> dict[str, Floats]:
     if not len(components):
         components, known = np.zeros((1, components.shape[1]), dtype=np.float32), np.zeros((1, 1), dtype=np.float32)
     member = (np.arange(len(encoded.tools))[:, None] == encoded.tool_of[None, :]).astype(np.float32)
+    near = np.zeros(encoded.mask.shape, dtype=np.float32)
+    near[encoded.row, encoded.column] = encoded.near
     values = (
         encoded.report,
         encoded.tool_text,
@@ -80,5 +82,6 @@ def network_inputs(encoded: EncodedIncident) -> dict[str, Floats]:
         encoded.mask.astype(np.float32),
         components,
         known[0],
+        near,
     )
     return {name: np.ascontiguousarray(value[None], dtype=np.float32) for name, value in zip(INPUTS, values, strict=True)}

@@ -46,10 +46,29 @@ REPORTS = {"hog": "the {} page is slow", "bug": "an error on the {} page", "stop
 
 
 @pytest.fixture(scope="session")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+def catalog_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("catalog") / "small.yaml"
     path.write_text(CATALOG)
-    return load_catalog(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def catalog(catalog_file: Path) -> Catalog:
+    return load_catalog(catalog_file)
+
+
+@pytest.fixture(scope="session")
+def model(catalog: Catalog, incidents: list[LabelledIncident], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder, trained on the small system."""
+    pytest.importorskip("torch")
+    from revelio.incidents.exchange import write_records
+    from revelio.ranker.arguments import TrainArguments
+    from revelio.ranker.train import train
+
+    folder = tmp_path_factory.mktemp("train")
+    write_records(folder / "data" / "incidents" / "part.jsonl.xz", [i.record for i in incidents])
+    train(TrainArguments(folder / "data", folder / "model", catalog, device="cpu", epochs=40, folds=3))
+    return folder / "model"
 
 
 def evidence(kind: str, place: str, rng: random.Random) -> Evidence:

@@ -22,19 +22,10 @@ from tests.ranker.conftest import labelled
 
 torch = pytest.importorskip("torch")
 
+from revelio.ranker.arguments import TrainArguments  # noqa: E402
 from revelio.ranker.export import export_network  # noqa: E402
 from revelio.ranker.network import Network  # noqa: E402
-from revelio.ranker.train import TrainArguments, train  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def model(catalog: Catalog, incidents: list[LabelledIncident], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from revelio.incidents.exchange import write_records
-
-    folder = tmp_path_factory.mktemp("train")
-    write_records(folder / "data" / "incidents" / "part.jsonl.xz", [i.record for i in incidents])
-    train(TrainArguments(folder / "data", folder / "model", catalog, device="cpu", epochs=40, folds=3))
-    return folder / "model"
+from revelio.ranker.train import train  # noqa: E402
 
 
 def test_a_trained_model_puts_the_right_query_first_on_runs_it_has_not_seen(model: Path, catalog: Catalog) -> None:

@@ -1,0 +1,55 @@
+"""``revelio study``: what each part of the model and of the data is worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from revelio.cli.catalog import settings_catalog
+from revelio.cli.evaluate import DATASET, show
+from revelio.cli.output import Json, StepBars, emit, say
+from revelio.cli.train import Device, needs_training_packages
+
+WORK = Path("var/study")
+
+
+def study(
+    dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")] = DATASET,
+    work: Annotated[Path, typer.Option("--work", help="Where the trained models are kept; those that are there stay.")] = WORK,
+    only: Annotated[list[str] | None, typer.Option("--only", help="A variant; may be given several times.")] = None,
+    device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
+    json: Json = False,
+) -> None:
+    """Train the model anew without one of its parts, or with fewer or other incidents, and score each on the test splits.
+
+    The variants: no_factorisation, no_tool_first, no_rank_features, no_fine_tuning; share_25 and share_50 learn from a part
+    of the incidents; few_10 and few_30 are shown that many incidents of the new application. Each takes as long as a
+    training. What is interrupted goes on when it is started again.
+
+    \b
+    Examples:
+      revelio study
+      revelio study --only whole --only share_25 --only share_50
+      revelio study --json > study.json
+    """
+    with needs_training_packages():
+        from revelio.evaluation.study import study as compare
+        from revelio.ranker.arguments import TrainArguments
+
+    arguments = TrainArguments(dataset, work, settings_catalog(catalog), device=device.value, seed=seed)
+    with StepBars() as bars:
+        found = compare(arguments, only or (), bars.report)
+    if html:
+        from revelio.evaluation.page import page
+
+        html.write_text(page(found), encoding="utf-8")
+        say(f"the report is in {html}")
+    if json:
+        emit(found.json())
+    else:
+        show(found)

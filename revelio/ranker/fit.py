@@ -1,0 +1,202 @@
+"""One run of the network: epochs over the examples, judged on incidents held out, the best weights kept."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from revelio.encoders.query import COMPONENT, FEATURES, OWN, TEXT
+from revelio.ranker import checkpoint
+from revelio.ranker.arguments import TrainArguments
+from revelio.ranker.batch import Batch, Example, batch
+from revelio.ranker.calibrate import Prediction
+from revelio.ranker.journal import Epoch, TrainingLog
+from revelio.ranker.losses import log_probabilities, objective
+from revelio.ranker.network import Network
+from revelio.ranker.scoring import Logits
+from revelio.ranker.session import INPUTS, network_inputs
+from revelio.ranker.world import World
+
+RUN_FIRST = 0.4
+"""Share of the batches in which some queries were run already."""
+CHECKPOINT_EVERY = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A trained network and after how many epochs it was best."""
+
+    network: Network
+    epochs: int
+
+
+def seeded(seed: int, text: str) -> str:
+    """A hex digest that decides what is random about ``text``."""
+    return hashlib.sha256(f"{seed}/{text}".encode()).hexdigest()
+
+
+def fit(
+    known: Sequence[Example],
+    held: Sequence[Example],
+    part: str,
+    arguments: TrainArguments,
+    key: str,
+    world: World,
+    log: TrainingLog,
+    until: int | None = None,
+) -> Fitted:
+    """Train until ``arguments.epochs`` or ``until``, or until the loss on ``held`` (when there are any) no longer falls.
+
+    An epoch's randomness depends on seed, part and epoch alone, so a resumed run is the same run.
+    """
+    torch.manual_seed(int(seeded(arguments.seed, part)[:8], 16))
+    network = _network(known[0], arguments).to(world.device)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=arguments.learning_rate, weight_decay=arguments.weight_decay)
+    path = arguments.out / f"{part}.checkpoint"
+    done = checkpoint.resume(path, network, optimizer, key) if arguments.resume else None
+    losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
+    wrapped = world.together(network)
+    for epoch in range(len(losses), until or arguments.epochs):
+        if held and epoch - _best_epoch(losses) >= arguments.patience:
+            break
+        began = time.monotonic()
+        rng = random.Random(seeded(arguments.seed, f"{part}/{epoch}"))
+        torch.manual_seed(rng.getrandbits(31) + world.rank)
+        rate = arguments.learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / arguments.epochs))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        loss = _epoch(wrapped, network, optimizer, known, arguments.batch_size, rng, world)
+        losses.append(world.agreed(_loss(network, held, arguments.batch_size, world.device)) if held else loss)
+        if held and _best_epoch(losses) == epoch + 1:
+            best = {name: value.detach().clone() for name, value in network.state_dict().items()}
+        took, saving = time.monotonic() - began, 0.0
+        if (epoch + 1) % CHECKPOINT_EVERY == 0 and world.leads:
+            checkpoint.save(path, network, optimizer, checkpoint.Progress(tuple(losses), best), key)
+            saving = time.monotonic() - began - took
+        log.note(Epoch(part, epoch + 1, arguments.epochs, loss, losses[-1] if held else None, rate, took, saving))
+    if best:
+        network.load_state_dict(best)
+    world.wait()
+    return Fitted(network.eval(), _best_epoch(losses) if held else len(losses))
+
+
+@torch.no_grad()
+def predict(network: Network, example: Example, device: torch.device) -> list[Prediction]:
+    """What the network says of an example, once for each of its reports."""
+    found = []
+    for encoded in example.encodings:
+        inputs = network_inputs(encoded)
+        tool, template, value, abstain = network(*(torch.from_numpy(inputs[name]).to(device) for name in INPUTS))
+        logits = Logits(tool[0].cpu().numpy(), template[0].cpu().numpy(), value[0].cpu().numpy(), float(abstain[0]))
+        found.append(Prediction(encoded, logits, example.grades[encoded.row, encoded.column], example.faulty))
+    return found
+
+
+def _network(example: Example, arguments: TrainArguments) -> Network:
+    network = Network(len(example.encodings[0].report), len(FEATURES), len(COMPONENT), factors=arguments.factors)
+    network.ignore([n in arguments.blind_to for n in FEATURES], [n in arguments.blind_to for n in COMPONENT])
+    return network
+
+
+def _best_epoch(losses: Sequence[float]) -> int:
+    """Counted from 1; 0 before the first."""
+    return int(np.argmin(losses)) + 1 if losses else 0
+
+
+def _epoch(
+    wrapped: nn.Module,
+    network: Network,
+    optimizer: torch.optim.Optimizer,
+    known: Sequence[Example],
+    size: int,
+    rng: random.Random,
+    world: World,
+) -> float:
+    network.train()
+    order = rng.sample(range(len(known)), len(known))
+    total = 0.0
+    for start in range(0, len(order), size):
+        drawn = [(known[i], rng.randrange(len(known[i].encodings))) for i in order[start : start + size]]
+        tried = rng.random() < RUN_FIRST
+        own = world.own(drawn)
+        members, told = [e for e, _ in own], [t for _, t in own]
+        chunk = batch(members, told)
+        if tried:
+            chunk = batch(members, told, _tried(network, chunk, members, random.Random(rng.getrandbits(32)), world.device))
+        inputs = _augmented(_tensors(chunk, world.device))
+        loss = _objective(wrapped, inputs, chunk, world.device)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        total += float(loss.detach()) * len(drawn)
+    return total / len(known)
+
+
+@torch.no_grad()
+def _loss(network: Network, held: Sequence[Example], size: int, device: torch.device) -> float:
+    """Mean over the incidents, each with its first report."""
+    network.eval()
+    total = 0.0
+    for start in range(0, len(held), size):
+        members = held[start : start + size]
+        chunk = batch(members, [0] * len(members))
+        total += float(_objective(network, _tensors(chunk, device), chunk, device)) * len(members)
+    return total / len(held)
+
+
+def _tensors(chunk: Batch, device: torch.device) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(value).to(device) for name, value in chunk.inputs.items()}
+
+
+def _objective(network: nn.Module, inputs: dict[str, Tensor], chunk: Batch, device: torch.device) -> Tensor:
+    tool, template, value, abstain = network(*(inputs[name] for name in INPUTS))
+    joint = log_probabilities(tool, template, value, inputs["member"], inputs["mask"])
+    return objective(joint, torch.from_numpy(chunk.grades).to(device), abstain, torch.from_numpy(chunk.faulty).to(device))
+
+
+@torch.no_grad()
+def _tried(
+    network: Network, chunk: Batch, members: Sequence[Example], rng: random.Random, device: torch.device
+) -> list[dict[int, float]]:
+    """One to three queries that somebody would have run first, had the network ranked: none that shows the cause."""
+    network.eval()
+    inputs = _tensors(chunk, device)
+    tool, template, value, _ = network(*(inputs[name] for name in INPUTS))
+    joint = log_probabilities(tool, template, value, inputs["member"], inputs["mask"]).cpu().numpy()
+    network.train()
+    tried = []
+    for scores, example in zip(joint, members, strict=True):
+        encoded = example.encodings[0]
+        chance = np.exp(scores[encoded.row, encoded.column].astype(np.float64))
+        chance[(example.grades[encoded.row, encoded.column] >= 3) | ~np.isfinite(example.signals)] = 0.0
+        some = min(rng.randint(1, 3), int((chance > 0).sum()))
+        lot = np.random.default_rng(rng.getrandbits(32))
+        picks = lot.choice(len(chance), some, replace=False, p=chance / chance.sum()) if some else ()
+        tried.append({int(i): float(example.signals[i]) for i in picks})
+    return tried
+
+
+def _augmented(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Now and then a template's own reading, or the whole report, is not there; figures tremble a little.
+
+    So that the network leans on no single input: sources do fall silent, and reports do say nothing.
+    """
+    features, report = inputs["features"].clone(), inputs["report"].clone()
+    b, t = features.shape[:2]
+    blind = (torch.rand(b, t, 1, 1, device=features.device) < 0.1).expand(b, t, features.shape[2], len(OWN))
+    features[..., : len(OWN)] = torch.where(blind, torch.zeros_like(blind, dtype=features.dtype), features[..., : len(OWN)])
+    silent = torch.rand(b, device=features.device) < 0.1
+    report[silent] = 0.0
+    first = FEATURES.index(TEXT[0])
+    features[..., first : first + len(TEXT)] *= (~silent).float()[:, None, None, None]
+    features += 0.03 * torch.randn_like(features)
+    return inputs | {"features": features * inputs["mask"].unsqueeze(-1), "report": report}

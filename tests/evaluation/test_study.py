@@ -1,0 +1,74 @@
+"""The study trains what is asked for, once, and scores every variant on the same incidents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from revelio.catalog import Catalog
+from revelio.errors import InvalidInputError
+from revelio.evaluation.results import FaultFigures
+from revelio.incidents.dataset import LabelledIncident
+from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, incidents, labelled, model, write_dataset  # noqa: F401
+
+pytest.importorskip("torch")
+
+from revelio.evaluation import study as module
+from revelio.evaluation.study import FEW, RANKS, VARIANTS, study
+from revelio.ranker.arguments import TrainArguments
+
+
+@pytest.fixture
+def whole(
+    catalog: Catalog,  # noqa: F811
+    incidents: list[LabelledIncident],  # noqa: F811
+    model: Path,  # noqa: F811
+    write_dataset: Callable[[list[LabelledIncident]], Path],  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> TrainArguments:
+    monkeypatch.setattr(module, "FEW", (2, 4))
+    kinds = list(KINDS)
+    new = [labelled(500 + i, kinds[i % 3], PLACES[i % 5], "new_app") for i in range(8)]
+    data = write_dataset([*incidents[:12], *new])
+    return TrainArguments(data, tmp_path / "work", catalog, device="cpu", epochs=2, folds=0, encoder=model)
+
+
+def test_every_variant_is_scored_on_incidents_that_none_was_shown(whole: TrainArguments) -> None:
+    found = study(whole, only=("whole", "no_factorisation", "few_10"))
+    assert found.model == "whole"
+    assert set(found.ablations) == {"no_factorisation", "few_10"}
+    for by_split in found.by_method.values():
+        figures = by_split["new_app"]
+        assert isinstance(figures, FaultFigures)
+        assert figures.incidents == 4
+
+
+def test_a_model_that_is_there_is_not_trained_again(whole: TrainArguments, monkeypatch: pytest.MonkeyPatch) -> None:
+    study(whole, only=("whole",))
+
+    def never(*_: object) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(module, "train", never)
+    study(whole, only=("whole",))
+
+
+def test_an_unknown_variant_is_refused_with_those_that_there_are(whole: TrainArguments) -> None:
+    with pytest.raises(InvalidInputError, match="no variant 'nothing'.*no_factorisation"):
+        study(whole, only=("nothing",))
+
+
+def test_each_variant_differs_from_the_whole_in_one_thing(whole: TrainArguments) -> None:
+    shown = [f"i{n}" for n in range(max(FEW))]
+    plain = VARIANTS[0].arguments(whole, shown)
+    for variant in VARIANTS[1:]:
+        arguments = variant.arguments(whole, shown)
+        different = [f for f in TrainArguments.__slots__ if getattr(arguments, f) != getattr(plain, f)]
+        assert len(different) == 2, f"{variant.name}: {different}"
+        assert "out" in different
+    assert replace(plain, out=whole.out) == whole
+    assert {"rank", "gap", "latency_rank"} <= set(RANKS)

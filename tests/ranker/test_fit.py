@@ -1,0 +1,141 @@
+"""One run of the network: judged on what it is not trained on, and told epoch by epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from revelio.catalog import Catalog
+from revelio.encoders.query import FEATURES, QueryEncoder
+from revelio.encoders.report import HashingEncoder
+from revelio.errors import InvalidInputError
+from revelio.incidents.dataset import LabelledIncident
+from revelio.ranker.batch import Example
+from revelio.ranker.examples import examples
+
+torch = pytest.importorskip("torch")
+
+from revelio.ranker.arguments import TrainArguments  # noqa: E402
+from revelio.ranker.fit import fit, predict  # noqa: E402
+from revelio.ranker.journal import Epoch, TrainingLog  # noqa: E402
+from revelio.ranker.world import World, world  # noqa: E402
+
+ALONE = World(0, 1, torch.device("cpu"))
+
+
+class Kept(TrainingLog):
+    def __init__(self) -> None:
+        super().__init__(None, lambda what, done, total: None)
+        self.epochs: list[Epoch] = []
+
+    def note(self, epoch: Epoch) -> None:
+        self.epochs.append(epoch)
+
+
+@pytest.fixture(scope="module")
+def known(catalog: Catalog, incidents: list[LabelledIncident]) -> list[Example]:
+    text = HashingEncoder()
+    return examples(incidents, catalog, text, QueryEncoder(text, {}, {}))
+
+
+@pytest.fixture
+def arguments(catalog: Catalog, tmp_path: Path) -> TrainArguments:
+    return TrainArguments(tmp_path, tmp_path, catalog, device="cpu", epochs=30, patience=2, learning_rate=0.02)
+
+
+def test_a_run_ends_when_it_no_longer_gets_better_on_what_was_held_out(known: list[Example], arguments: TrainArguments) -> None:
+    log = Kept()
+    fitted = fit(known[4:], known[:4], "fold-0", arguments, "key", ALONE, log)
+    losses = [e.held_out for e in log.epochs]
+    assert None not in losses
+    assert fitted.epochs == losses.index(min(losses)) + 1
+    assert len(losses) == min(arguments.epochs, fitted.epochs + arguments.patience)
+
+
+def test_the_best_weights_are_kept_and_not_the_last(known: list[Example], arguments: TrainArguments) -> None:
+    log = Kept()
+    fitted = fit(known[4:], known[:4], "fold-0", replace(arguments, epochs=12, patience=12), "key", ALONE, log)
+    shorter = fit(known[4:], (), "fold-0", replace(arguments, epochs=12), "key", ALONE, Kept(), until=fitted.epochs)
+    for name, value in fitted.network.state_dict().items():
+        assert torch.equal(value, shorter.network.state_dict()[name]), name
+
+
+def test_fewer_factors_are_one_softmax_over_templates_or_over_all_queries(
+    known: list[Example], arguments: TrainArguments
+) -> None:
+    for factors in (1, 2):
+        fitted = fit(known[4:], (), "final", replace(arguments, epochs=2, factors=factors), "key", ALONE, Kept())
+        logits = predict(fitted.network, known[0], ALONE.device)[0].logits
+        encoded = known[0].encodings[0]
+        for k in range(len(encoded.tools)):
+            own = torch.from_numpy(logits.template[encoded.tool_of == k])
+            assert float(torch.logsumexp(own, 0)) == pytest.approx(float(logits.tool[k]), abs=1e-4)
+
+
+def test_a_network_that_is_blind_to_a_feature_does_not_change_with_it(known: list[Example], arguments: TrainArguments) -> None:
+    fitted = fit(known[4:], (), "final", replace(arguments, epochs=2, blind_to=("rank",)), "key", ALONE, Kept())
+    encoded = known[0].encodings[0]
+    changed = encoded.features.copy()
+    changed[..., FEATURES.index("rank")] += 5.0
+    twisted = replace(known[0], encodings=(replace(encoded, features=changed),))
+    before, after = (predict(fitted.network, e, ALONE.device)[0].logits for e in (known[0], twisted))
+    assert (before.value == after.value).all()
+    assert (before.template == after.template).all()
+
+
+def test_a_training_leaves_a_line_for_each_epoch(tmp_path: Path) -> None:
+    shown: list[str] = []
+    log = TrainingLog.begin(tmp_path, lambda what, done, total: shown.append(what), leads=True, resume=False)
+    log.note(Epoch("fold-0", 1, 9, 2.0, 3.0, 1e-3, 0.5))
+    log.note(Epoch("final", 1, 9, 2.0, None, 1e-3, 0.5))
+    assert len((tmp_path / "training.jsonl").read_text().splitlines()) == 2
+    assert shown == ["train fold-0, loss 2.000, held out 3.000", "train final, loss 2.000"]
+    TrainingLog.begin(tmp_path, lambda what, done, total: None, leads=True, resume=False)
+    assert not (tmp_path / "training.jsonl").exists()
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(InvalidInputError, match="no GPU"), world("cuda"):
+        pass
+
+
+def test_each_process_takes_its_part_of_a_batch_and_all_of_one_that_is_too_small() -> None:
+    batch = list(range(5))
+    parts = [World(rank, 2, ALONE.device).own(batch) for rank in (0, 1)]
+    assert sorted([*parts[0], *parts[1]]) == batch
+    assert World(1, 8, ALONE.device).own(batch) == batch
+
+
+def test_two_processes_train_one_model_together(
+    model: Path, incidents: list[LabelledIncident], write_dataset: Callable[[list[LabelledIncident]], Path], catalog_file: Path
+) -> None:
+    import json
+    import os
+    import subprocess
+    import sys
+
+    from revelio.ranker.artifact import load_ranker
+
+    data = write_dataset(incidents[:12])
+    out = data.parent / "together"
+    program = Path(__file__).with_name("together.py")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(program)]
+    done = subprocess.run(
+        [*command, *map(str, (data, out, model, catalog_file))],
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path.cwd())},
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    load_ranker(out)
+    lines = [json.loads(line) for line in (out / "training.jsonl").read_text().splitlines()]
+    told = [(x["part"], x["epoch"]) for x in lines]
+    assert len(told) == len(set(told)), "only the process that leads writes"
+    assert {part for part, _ in told} == {"fold-0", "fold-1", "final"}
