@@ -28,6 +28,7 @@ from revelio.ranker.world import World
 RUN_FIRST = 0.4
 """Share of the batches in which some queries were run already."""
 CHECKPOINT_EVERY = 10
+_ONSETS = [FEATURES.index("onset"), FEATURES.index("from_onset")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,8 @@ def _tried(
 def _augmented(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
     """Now and then a template's own reading, or the whole report, is not there; figures tremble a little.
 
-    So that the network leans on no single input: sources do fall silent, and reports do say nothing.
+    So that the network leans on no single input: sources do fall silent, and reports do say nothing. All onsets of an
+    incident come later by as much: nobody who reports knows when exactly it began, as a recorded window does.
     """
     features, report = inputs["features"].clone(), inputs["report"].clone()
     b, t = features.shape[:2]
@@ -199,4 +201,9 @@ def _augmented(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
     first = FEATURES.index(TEXT[0])
     features[..., first : first + len(TEXT)] *= (~silent).float()[:, None, None, None]
     features += 0.03 * torch.randn_like(features)
-    return inputs | {"features": features * inputs["mask"].unsqueeze(-1), "report": report}
+    components = inputs["components"].clone()
+    later = 0.4 * torch.rand(b, device=features.device)
+    for figures, columns in ((features, _ONSETS), (components, [COMPONENT.index("onset")])):
+        onset = figures[..., columns]
+        figures[..., columns] = torch.where(onset < 0.95, onset + later.view(b, *[1] * (onset.dim() - 1)), onset).clamp(max=1.0)
+    return inputs | {"components": components, "features": features * inputs["mask"].unsqueeze(-1), "report": report}

@@ -58,7 +58,7 @@ def test_a_model_that_is_there_is_not_trained_again(whole: TrainArguments, monke
 
 
 def test_an_unknown_variant_is_refused_with_those_that_there_are(whole: TrainArguments) -> None:
-    with pytest.raises(InvalidInputError, match="no variant 'nothing'.*no_factorisation"):
+    with pytest.raises(InvalidInputError, match=r"no variant 'nothing'.*no_factorisation"):
         study(whole, only=("nothing",))
 
 
