@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from revelio.catalog import Catalog, bundled_catalog, load_catalog
@@ -14,7 +13,7 @@ from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
 from revelio.recommender import Recommender, load_recommender
 from revelio.settings import Settings
 from revelio.systems import AnySystem, RecordedSystem, System, open_system
-from revelio.telemetry import traced
+from revelio.telemetry import Workers, traced
 from revelio.types import Incident, Query, RankedQuery, Recommendation, Result
 
 MAX_K = 50
@@ -110,7 +109,7 @@ class Workbench:
         if not run:
             return replace(answer, queries=ranked)
         silent = set(answer.degraded)
-        with ThreadPoolExecutor(max_workers=4) as pool:
+        with Workers(max_workers=4) as pool:
             ranked = tuple(pool.map(lambda q: self._with_result(place, asked, q, silent), ranked))
         return replace(answer, queries=ranked, degraded=tuple(sorted(silent)))
 
@@ -146,6 +145,7 @@ class Workbench:
             raise InvalidInputError(f"k is {k}; ask for 1 to {MAX_K} queries")
         return text
 
+    @traced("revelio.run")
     def _with_result(self, place: AnySystem, incident: Incident, ranked: RankedQuery, silent: set[str]) -> RankedQuery:
         """With what running it showed; a source that does not answer joins ``silent``."""
         try:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from revelio.errors import CatalogError, NotFoundError, RevelioError, SourceError
 from revelio.incidents.recorded import RecordedIncident
 from revelio.store import Feedback, HistoryEntry, SavedAnswer, Store, Verdict
 from revelio.store.history import Found, Search, search_history
+from revelio.telemetry import Workers, traced
 from revelio.types import Evidence, RankedQuery, Result
 from revelio.workbench import NOT_RUN, Workbench
 from webui.accounts.who import acting
@@ -84,6 +84,7 @@ class Desk:
         self.store.save_result(answer_id, query_id, result)
         return result
 
+    @traced("revelio.run_first")
     def run_first(self, answer_id: str, count: int) -> None:
         """Run the first ``count`` queries at once and keep what each showed, or why it was not run.
 
@@ -100,7 +101,7 @@ class Desk:
                     self.store.save_result(answer_id, ranked.query.id, failed)
 
         if first:
-            with ThreadPoolExecutor(max_workers=len(first), thread_name_prefix="run") as pool:
+            with Workers(max_workers=len(first), thread_name_prefix="run") as pool:
                 tuple(pool.map(run_one, first))
 
     def feedback(self, answer_id: str, query_id: str | None, verdict: Verdict, note: str = "") -> Feedback:
