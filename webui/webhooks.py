@@ -21,7 +21,6 @@ from revelio.integrations.alerts import Alert
 from revelio.integrations.authentic import knows, signed_by_grafana, signed_by_pagerduty
 from revelio.integrations.deliveries import Deliveries
 from revelio.integrations.intake import Intake
-from revelio.integrations.tables import make_tables
 from revelio.settings import Settings
 from webui.assistants import Assistants
 from webui.desk import Desk
@@ -87,15 +86,15 @@ class Behind:
 
     def __init__(self, settings: Settings, desk: Desk) -> None:
         """The bot exists only where its secrets are set."""
-        engine = make_tables(desk.store.database)
+        database = desk.store.database
         self.door = door = DeskDoor(desk)
         self.settings = settings
         self.bot = None
         if settings.slack.signing_secret.get_secret_value():
             from revelio.integrations.slack.bot import Bot  # noqa: PLC0415 -- 150 ms that a server without Slack need not pay
 
-            self.bot = Bot(settings.slack, door, Deliveries(engine), max_chars=settings.max_report_chars)
-        self.intake = Intake(settings.alerts, door, AlertBook(engine, masked=settings.mask), self.bot)
+            self.bot = Bot(settings.slack, door, Deliveries(database), max_chars=settings.max_report_chars)
+        self.intake = Intake(settings.alerts, door, AlertBook(database, masked=settings.mask), self.bot)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="webhook")
 
     async def do(self, act: Callable[[], T]) -> T:

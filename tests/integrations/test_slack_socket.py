@@ -13,7 +13,6 @@ from revelio.errors import InvalidInputError
 from revelio.integrations.deliveries import Deliveries
 from revelio.integrations.slack.bot import Bot
 from revelio.integrations.slack.transport import over_socket
-from revelio.integrations.tables import make_tables
 from tests.integrations.fake_slack import FakeSlack
 from tests.integrations.slack_app import COMMAND, command, mention, press, slack_settings
 from webui.desk import Desk
@@ -23,7 +22,7 @@ from webui.door import DeskDoor
 @pytest.fixture
 def bot(desk: Desk, door: DeskDoor, slack: FakeSlack) -> Iterator[Bot]:
     """A bot that listens to nothing yet."""
-    bot = Bot(slack_settings(slack), door, Deliveries(make_tables(desk.store.database)))
+    bot = Bot(slack_settings(slack), door, Deliveries(desk.store.database))
     yield bot
     bot.close()
 
@@ -62,7 +61,7 @@ def test_what_is_delivered_again_is_answered_once(socket: ServerConnection, slac
 
 
 def test_missing_tokens_are_named(desk: Desk, door: DeskDoor, slack: FakeSlack) -> None:
-    deliveries = Deliveries(make_tables(desk.store.database))
+    deliveries = Deliveries(desk.store.database)
     with pytest.raises(InvalidInputError, match=r"slack\.bot_token"):
         Bot(slack_settings(slack, bot_token=""), door, deliveries)
     bot = Bot(slack_settings(slack, app_token=""), door, deliveries)

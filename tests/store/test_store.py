@@ -20,7 +20,7 @@ from revelio.errors import NotFoundError, StoreError
 from revelio.store import Actor, Store
 from revelio.store.engine import config, open_engine
 from revelio.store.store import _ANSWER
-from revelio.store.tables import Base
+from revelio.store.tables import ALERTS, DELIVERIES, Base
 from tests.store.made import ANSWER, QUERY, RESULT, SERIES, answer_about
 
 
@@ -224,6 +224,22 @@ def test_an_answer_saved_before_there_were_accounts_is_still_there(url: str) -> 
     assert loaded.recommendation == ANSWER
     assert [(f.verdict, f.by) for f in loaded.feedback] == [("found", "")]
     store.close()
+
+
+def test_a_database_that_took_alerts_before_their_migration_keeps_them(url: str) -> None:
+    engine = open_engine(url)
+    with engine.begin() as connection:
+        command.downgrade(config(connection), "0002")
+        DELIVERIES.create(connection)
+        ALERTS.create(connection)
+        connection.execute(DELIVERIES.insert(), {"key": "d1", "taken_at": 1.0})
+    engine.dispose()
+    engine = open_engine(url)
+    with engine.connect() as connection:
+        assert connection.execute(DELIVERIES.select()).one().key == "d1"
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+    engine.dispose()
 
 
 def test_pages_of_the_history_leave_none_out_even_when_saved_at_once(store: Store) -> None:
