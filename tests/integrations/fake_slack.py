@@ -70,6 +70,9 @@ class FakeSlack:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refuse: dict[str, str] = {}
         self.busy = 0
+        self.files: dict[str, bytes] = {}
+        self.processing = 0
+        self.uploads = 200
         self.sockets: queue.Queue[ServerConnection] = queue.Queue()
         self.acknowledged: queue.Queue[dict[str, Any]] = queue.Queue()
         self._lock = threading.Lock()
@@ -107,10 +110,27 @@ class FakeSlack:
                 return {"ok": False, "error": self.refuse[method]}
             if method == "conversations.replies":
                 return {"ok": True, "messages": self.threads.get(given["ts"], []), "has_more": False}
+            if method == "files.getUploadURLExternal":
+                return self._upload(given)
+            if method == "files.completeUploadExternal":
+                return {"ok": True, "files": json.loads(given["files"])}
             if method in ("chat.postMessage", "chat.update"):
-                wrong = refused(given)
+                wrong = refused(given) or self._unready(given.get("blocks") or [])
                 return {"ok": False, "error": wrong} if wrong else self._write(method, token, given)
             return {"ok": False, "error": "unknown_method"}
+
+    def _upload(self, given: dict[str, Any]) -> dict[str, Any]:
+        file = f"F{len(self.files):09d}"
+        self.files[file] = b""
+        return {"ok": True, "file_id": file, "upload_url": f"http://127.0.0.1:{self._http.server_port}/upload/{file}"}
+
+    def _unready(self, blocks: list[dict[str, Any]]) -> str:
+        """A picture that is not there, or, ``processing`` times, not yet."""
+        wanted = [b["slack_file"]["id"] for b in blocks if b["type"] == "image"]
+        if wanted and self.processing:
+            self.processing -= 1
+            return "invalid_blocks"
+        return "" if all(self.files.get(file) for file in wanted) else "invalid_blocks"
 
     def _write(self, method: str, token: str, given: dict[str, Any]) -> dict[str, Any]:
         blocks = given.get("blocks") or []
@@ -159,6 +179,8 @@ def refused(given: Mapping[str, Any]) -> str:
             wrong = len(block["elements"]) > 25 or any(_wrong_button(b) for b in block["elements"])
         elif block["type"] == "rich_text":
             wrong = not all(text for text in texts([block])) or sum(map(len, texts([block]))) > 4_000
+        elif block["type"] == "image":
+            wrong = not 0 < len(block["alt_text"]) <= 2_000
         else:
             wrong = True
         if wrong:
@@ -189,8 +211,13 @@ def _handler(slack: FakeSlack) -> type[BaseHTTPRequestHandler]:
             self.do_POST()
 
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             path = urlsplit(self.path)
+            if path.path.startswith("/upload/"):
+                slack.files[path.path.removeprefix("/upload/")] = sent
+                self._send(slack.uploads, b"OK")
+                return
+            raw = sent.decode()
             is_json = "json" in self.headers.get("Content-Type", "")
             given = json.loads(raw) if is_json and raw else {k: v[0] for k, v in parse_qs(raw or path.query).items()}
             if path.path.startswith("/response/"):

@@ -47,6 +47,9 @@ def test_command_is_acknowledged_and_answered(socket: ServerConnection, slack: F
     answer = slack.answer()
     send(socket, slack, "interactive", press(slack, answer.button("Found it"), answer.ts), "e2")
     slack.wait(lambda: "✔ Found it" in answer.words)
+    send(socket, slack, "interactive", press(slack, answer.button("Run"), answer.ts), "e3")
+    slack.wait(lambda: "▶" in answer.words)
+    assert [b["type"] for b in slack.messages[-1].blocks] == ["rich_text", "image"]
 
 
 def test_what_is_delivered_again_is_answered_once(socket: ServerConnection, slack: FakeSlack) -> None:
