@@ -14,7 +14,7 @@ from revelio.errors import InvalidInputError
 from revelio.types import Query
 
 LABELS = Path(__file__).with_name("labels.yaml")
-ROLES = ("place", "callers", "callees", "caller", "callee", "place operations", "caller operations")
+ROLES = ("place", "callers", "callees", "caller", "callee", "place operations", "caller operations", "place table")
 CALLERS_OF = "callers of "
 """Begins a role that somebody else's callers play: the fault's place is not always somebody who is called."""
 Grade = Literal[1, 2, 3]
@@ -87,5 +87,6 @@ def _plays(role: str, value: str, place: str, calls: frozenset[Call]) -> bool:
         "caller": callee != "" and value == caller,
         "callee": callee != "" and value == callee,
         "place operations": ": " in value and owner == place,
+        "place table": ": " in value and value.split(": ", 1)[1] == place,
         "caller operations": ": " in value and (Call(owner, place) in calls or (callee != "" and owner == caller)),
     }.get(role, Call(value, role.removeprefix(CALLERS_OF)) in calls or value == role.removeprefix("="))
