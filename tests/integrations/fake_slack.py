@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
 import queue
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import Server, ServerConnection, serve
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+CLIENT_ID, CLIENT_SECRET = "1234.5678", "b6c9d0e1f2a3b4c5d6e7f8091a2b3c4d"
 CHANNEL, USER, BOT = "C0123ABC", "U0123ABC", "U0BOT"
 
 
@@ -72,6 +75,7 @@ class FakeSlack:
         self.busy = 0
         self.files: dict[str, bytes] = {}
         self.processing = 0
+        self.codes: dict[str, str] = {}
         self.uploads = 200
         self.sockets: queue.Queue[ServerConnection] = queue.Queue()
         self.acknowledged: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -104,12 +108,16 @@ class FakeSlack:
             if method == "apps.connections.open":
                 port = self._ws.socket.getsockname()[1]
                 return {"ok": True, "url": f"ws://127.0.0.1:{port}/link/?ticket=1"}
+            if method == "oauth.v2.access":
+                return self._exchange(token, given)
             if token not in self.tokens:
                 return {"ok": False, "error": "invalid_auth"}
             if method in self.refuse:
                 return {"ok": False, "error": self.refuse[method]}
             if method == "conversations.replies":
                 return {"ok": True, "messages": self.threads.get(given["ts"], []), "has_more": False}
+            if method == "auth.test":
+                return {"ok": True, "team_id": self.tokens[token], "bot_id": "B1", "url": "https://example.slack.com/"}
             if method == "files.getUploadURLExternal":
                 return self._upload(given)
             if method == "files.completeUploadExternal":
@@ -118,6 +126,27 @@ class FakeSlack:
                 wrong = refused(given) or self._unready(given.get("blocks") or [])
                 return {"ok": False, "error": wrong} if wrong else self._write(method, token, given)
             return {"ok": False, "error": "unknown_method"}
+
+    def _exchange(self, secret: str, given: dict[str, Any]) -> dict[str, Any]:
+        """A code, good once, for the token of a workspace."""
+        team = self.codes.pop(given.get("code", ""), "")
+        app = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+        if not team or secret != f"Basic {app}":
+            return {"ok": False, "error": "invalid_code"}
+        token = f"xoxb-{team}-{uuid.uuid4().hex}"
+        self.tokens[token] = team
+        return {
+            "ok": True,
+            "app_id": "A1",
+            "authed_user": {"id": USER},
+            "scope": "commands,chat:write",
+            "token_type": "bot",
+            "access_token": token,
+            "bot_user_id": BOT,
+            "team": {"id": team, "name": f"Workspace {team}"},
+            "enterprise": None,
+            "is_enterprise_install": False,
+        }
 
     def _upload(self, given: dict[str, Any]) -> dict[str, Any]:
         file = f"F{len(self.files):09d}"

@@ -45,8 +45,6 @@ RULES = (
         "POST /slack/events",
         "POST /slack/commands",
         "POST /slack/actions",
-        "GET /slack/install",
-        "GET /slack/oauth_redirect",
         "POST /api/v1/webhooks/alertmanager",
         "POST /api/v1/webhooks/pagerduty",
         "POST /api/v1/webhooks/grafana",
@@ -97,6 +95,8 @@ RULES = (
     ),
     *_rules(
         "admin",
+        "GET /slack/install",
+        "GET /slack/oauth_redirect",
         "GET /people",
         "POST /people",
         "POST /people/role",
