@@ -55,13 +55,16 @@ class Ranker:
         tool, template, value, abstain = self._session.run(list(OUTPUTS), network_inputs(encoded))
         return Logits(tool[0], template[0], value[0], float(abstain[0]))
 
+    def ranking(self, encoded: EncodedIncident) -> Ranking:
+        """Calibrated probabilities."""
+        return rank(encoded, self.logits(encoded), self.calibration)
+
     def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
         """The whole way. With no candidates the ranking is empty and abstains."""
         if not queries:
             empty = np.zeros(0, dtype=np.float32)
             return Ranking((), empty, empty, empty, 1.0)
-        encoded = self.encode(incident, queries)
-        return rank(encoded, self.logits(encoded), self.calibration)
+        return self.ranking(self.encode(incident, queries))
 
 
 def network_inputs(encoded: EncodedIncident) -> dict[str, Floats]:

@@ -19,6 +19,8 @@ from sqlalchemy import Connection, event, text
 from revelio.errors import NotFoundError, StoreError
 from revelio.store import Actor, Store
 from revelio.store.engine import config, open_engine
+from revelio.store.export import record_of
+from revelio.store.retention import prune
 from revelio.store.store import _ANSWER
 from revelio.store.tables import ALERTS, DELIVERIES, Base
 from tests.store.made import ANSWER, QUERY, RESULT, SERIES, answer_about
@@ -81,6 +83,22 @@ def test_feedback_on_what_does_not_exist_is_refused(store: Store) -> None:
     saved = store.save(ANSWER).id
     with pytest.raises(NotFoundError, match=f"there are: {QUERY.id}"):
         store.add_feedback(saved, "other", "found")
+
+
+def test_a_query_that_joins_an_answer_is_run_judged_and_forgotten_with_it(store: Store) -> None:
+    saved = store.save(ANSWER).id
+    given = len(ANSWER.queries)
+    late = replace(ANSWER.queries[0], rank=17, query=replace(QUERY, bindings=(("container", "late"),)))
+    for _ in range(2):
+        store.join(saved, late)
+    store.save_result(saved, late.query.id, RESULT)
+    store.add_feedback(saved, late.query.id, "found")
+    loaded = store.load(saved)
+    assert (loaded.joined, loaded.given) == (1, given)
+    assert loaded.recommendation.queries[-1] == replace(late, rank=given + 1, result=RESULT)
+    assert [label.bindings for label in record_of(loaded).labels] == [late.query.bindings]
+    prune(store.database, 0)
+    assert store.history() == ()
 
 
 def test_a_result_needs_its_answer(store: Store) -> None:
