@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
 from dataclasses import replace
 
 from revelio.catalog import Catalog, bundled_catalog, load_catalog
-from revelio.errors import InvalidInputError, NotFoundError, SourceError
+from revelio.errors import ArtifactError, InvalidInputError, NotFoundError, SourceError
 from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
+from revelio.ranker.artifact import load_manifest
+from revelio.ranker.versions import Versions, pointer_mark
 from revelio.recommender import Recommender, Reranking, load_recommender
 from revelio.settings import Settings
 from revelio.systems import AnySystem, RecordedSystem, System, open_system
 from revelio.telemetry import Workers, traced
 from revelio.types import Finding, Incident, Query, RankedQuery, Recommendation, Result
+
+log = logging.getLogger(__name__)
 
 MAX_K = 50
 NOT_RUN = "not run: "
@@ -29,6 +34,9 @@ class Workbench:
         self.settings = settings
         self.incidents = RecordedIncidents(settings.incidents)
         self._recommender = recommender
+        self._given = recommender is not None
+        self._mark: tuple[int, int] | None = None
+        self._version_trouble = ""
         self._catalog: Catalog | None = None
         self._open: dict[str, System] = {}
         self._lock = threading.RLock()
@@ -43,11 +51,39 @@ class Workbench:
 
     @property
     def recommender(self) -> Recommender:
-        """The loaded model; ``ArtifactError`` each time that it cannot be loaded."""
+        """The loaded model in the version that is in force; ``ArtifactError`` each time that it cannot be loaded.
+
+        Another version takes over with the next question, whichever process named it.
+        """
         with self._lock:
-            if self._recommender is None:
-                self._recommender = load_recommender(self.settings.model, self.catalog)
+            if self._given and self._recommender is not None:
+                return self._recommender
+            mark = pointer_mark(self.settings.learning.folder)
+            if self._recommender is None or mark != self._mark:
+                loaded = self._recommender or load_recommender(self.settings.model, self.catalog)
+                self._recommender, self._version_trouble = self._in_force(loaded)
+                self._mark = mark
             return self._recommender
+
+    @property
+    def version_trouble(self) -> str:
+        """Why the version that was named does not answer, so that the base model does; "" where nothing is wrong."""
+        return self._version_trouble
+
+    def versions(self) -> Versions:
+        """The versions of the model; ``ArtifactError`` when the base model cannot be read."""
+        return Versions(self.settings.learning.folder, load_manifest(self.settings.model))
+
+    def _in_force(self, loaded: Recommender) -> tuple[Recommender, str]:
+        """What was learnt is an addition: where it is damaged, the base model answers, and what is wrong is told."""
+        versions = self.versions()
+        name = versions.current()
+        try:
+            head, trouble = versions.head(name), ""
+        except (ArtifactError, NotFoundError) as error:
+            name, head, trouble = versions.base.name, None, str(error)
+            log.warning("the model %s answers without what it learnt: %s", name, error)
+        return Recommender(loaded.ranker.with_head(head, name), loaded.catalog), trouble
 
     @property
     def systems(self) -> tuple[str, ...]:

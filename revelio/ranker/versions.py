@@ -66,7 +66,10 @@ class Learnt(BaseModel):
 
 
 class VersionManifest(BaseModel):
-    """What a version says of itself. ``parent`` is the model that was in force when it was made."""
+    """What a version says of itself. ``parent`` is the model that was in force when it was made.
+
+    ``care`` is how much the labelled incidents weighed that were gone through again.
+    """
 
     model_config = ConfigDict(extra="forbid")
     format: str = FORMAT
@@ -75,7 +78,7 @@ class VersionManifest(BaseModel):
     base_weights: str
     parent: str
     made_at: float
-    rein: float
+    care: float
     learnt: Learnt
     comparisons: list[Comparison]
     features: list[str]
