@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from revelio.ranker.versions import LastRun, Version
 from revelio.store import Verdict
 from revelio.store.history import Remembered
 from revelio.types import QueryTemplate
@@ -245,14 +246,32 @@ class CatalogPage(Page):
 
 
 @dataclass(frozen=True, slots=True)
+class Learning:
+    """What the model learnt since: ``current`` answers, ``base`` is the model without anything learnt.
+
+    ``last`` is how the latest attempt ended, ``trouble`` why a version that was named does not answer; ``every_hours`` is 0
+    where nothing is learnt on a schedule. ``may_choose`` tells that whoever looks may go back.
+    """
+
+    base: str
+    current: str
+    versions: tuple[Version, ...]
+    last: LastRun | None
+    trouble: str
+    every_hours: float
+    may_choose: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ModelPage(Page):
-    """The model; ``catalog`` is the digest of the catalog in force."""
+    """The model; ``catalog`` is the digest of the catalog in force, ``learning`` None where the base model cannot be read."""
 
     template: ClassVar[str] = "model.html"
     here: ClassVar[str] = "model"
     folder: ModelFolder
     catalog: str
     troubles: tuple[str, ...]
+    learning: Learning | None
 
 
 @dataclass(frozen=True, slots=True)

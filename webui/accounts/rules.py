@@ -101,6 +101,7 @@ RULES = (
         "POST /people",
         "POST /people/role",
         "POST /people/remove",
+        "POST /model/use",
         "GET /audit",
         "GET /api/v1/users",
         "POST /api/v1/users",
