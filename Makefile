@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack check stack bench reference lock
+.PHONY: help run install test test-stack check stack bench reference recording lock
 APP ?= shop
 STACK ?= stack
 BIN := .venv/bin
@@ -30,6 +30,9 @@ bench: .venv/.run ## the figures that product.md sets limits for
 
 reference: .venv/.run ## write docs/reference from the program itself
 	$(BIN)/python -m revelio.cli.reference
+
+recording: .venv/.run ## type the session of docs/terminal again, with the model and incidents that are there now
+	$(BIN)/python -m revelio.cli.recording
 
 lock: .venv/.run ## resolve the locked requirements again
 	.ci/lock

@@ -1,4 +1,4 @@
-"""What a campaign has recorded so far, and how often each label was proven."""
+"""What a campaign has recorded so far."""
 
 from __future__ import annotations
 
@@ -23,23 +23,9 @@ class Tally:
     void: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelProof:
-    """How often one accepted template was proven for one kind: ``incidents`` have at least one proven query of it."""
-
-    kind: str
-    template: str
-    grade: int
-    incidents: int
-    of: int
-    executed: int
-    proven: int
-    in_baseline: int
-
-
 def status(out: Path) -> Tally:
     """Count the incidents recorded in ``out``."""
-    records = list(_records(out))
+    records = list(records_in(out))
     faults = [r.fault for r in records if r.fault]
     return Tally(
         incidents=len(records),
@@ -48,31 +34,6 @@ def status(out: Path) -> Tally:
         by_split=_counted(r.split for r in records),
         reports=sum(len(r.reports) for r in records),
         void=_counted(v["stage"] for v in void_runs(out)),
-    )
-
-
-def check_labels(out: Path) -> tuple[LabelProof, ...]:
-    """For each kind and accepted template: in how many incidents at least one of its queries was proven."""
-    of: Counter[str] = Counter()
-    found: dict[tuple[str, str, int], Counter[str]] = {}
-    for record in _records(out):
-        if record.fault is None:
-            continue
-        kind = record.fault.kind
-        of[kind] += 1
-        once: set[tuple[str, str, int]] = set()
-        for label in record.labels:
-            key = (kind, label.template, label.grade)
-            counts = found.setdefault(key, Counter())
-            counts["executed"] += label.signal is not None
-            counts["proven"] += label.proven
-            counts["in_baseline"] += (label.baseline_signal or 0.0) >= 0.5
-            if label.proven and key not in once:
-                once.add(key)
-                counts["incidents"] += 1
-    return tuple(
-        LabelProof(kind, template, grade, c["incidents"], of[kind], c["executed"], c["proven"], c["in_baseline"])
-        for (kind, template, grade), c in sorted(found.items())
     )
 
 
@@ -85,7 +46,8 @@ def void_runs(out: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in whole.splitlines() if line.strip()]
 
 
-def _records(out: Path) -> Iterable[Record]:
+def records_in(out: Path) -> Iterable[Record]:
+    """Every incident recorded in ``out``; none where it holds none yet."""
     folder = out / "incidents"
     return read_records(folder) if folder.is_dir() else ()
 

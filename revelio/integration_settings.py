@@ -16,10 +16,14 @@ class SlackSettings(BaseModel):
     )
     bot_token: SecretStr = Field(_NONE, description="`xoxb-` token, where there is one workspace")
     bot_tokens: dict[str, SecretStr] = Field({}, description="`xoxb-` token by workspace id (`T...`), where there are several")
+    client_id: str = Field("", description="The app's client id, to install it in more workspaces from /slack/install")
+    client_secret: SecretStr = Field(_NONE, description="The app's client secret; tokens of those workspaces are encrypted by it")
     app_token: SecretStr = Field(_NONE, description="`xapp-` token, for `revelio slack` (socket mode)")
     system: str = Field("", description="System that is meant where nobody names one; the only one there is when empty")
     channels: dict[str, str] = Field({}, description="System by channel id (`C...`); wins over `system`")
-    public_url: str = Field("", description="Address of this server as people reach it, for links to whole answers")
+    public_url: str = Field(
+        "", description="Address of this server as people reach it, for links to whole answers and the way back from Slack"
+    )
     api_url: str = Field("https://slack.com/api/", description="Slack's Web API")
 
 

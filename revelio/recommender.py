@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from revelio.candidates import candidates
 from revelio.catalog import Catalog
+from revelio.errors import NotFoundError
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
-from revelio.ranker.scoring import rank
+from revelio.ranker.findings import Followed, follow
+from revelio.ranker.moves import Move, move
 from revelio.ranker.session import Ranker
 from revelio.telemetry import traced
-from revelio.types import Incident, Query, RankedQuery, Recommendation
+from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
+
+_LEFT = "a result that stands out may show the cause already"
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """A recommendation in the order of what came back, and for each of its queries where it stood before."""
+
+    recommendation: Recommendation
+    moves: tuple[Move, ...]
 
 
 class Recommender:
@@ -41,14 +55,67 @@ class Recommender:
         if not queries:
             return Recommendation(incident, (), 1.0, self.model, incident.evidence.missing)
         encoded = self.ranker.encode(incident, queries)
-        ranking = rank(encoded, self.ranker.logits(encoded), self.ranker.calibration)
+        ranking = self.ranker.ranking(encoded)
         ranked = []
         for place, index in enumerate(ranking.order()[:k], 1):
-            parts = factors(encoded, ranking, int(index))
-            probability = math.exp(sum(f.log_probability for f in parts))
-            ranked.append(RankedQuery(queries[int(index)], place, probability, parts))
+            ranked.append(_ranked(queries[int(index)], place, factors(encoded, ranking, int(index))))
         took = (time.perf_counter() - began) * 1000.0
         return Recommendation(incident, tuple(ranked), ranking.abstain, self.model, incident.evidence.missing, took)
+
+    def find(self, incident: Incident, query_id: str) -> RankedQuery:
+        """One candidate as it stands among all; ``NotFoundError`` when it is none."""
+        queries = self.candidates(incident)
+        index = next((i for i, q in enumerate(queries) if q.id == query_id), None)
+        if index is None:
+            raise NotFoundError(f"no query {query_id!r} can be asked about this incident")
+        encoded = self.ranker.encode(incident, queries)
+        ranking = self.ranker.ranking(encoded)
+        return _ranked(queries[index], ranking.order().tolist().index(index) + 1, factors(encoded, ranking, index))
+
+    @traced("revelio.rerank")
+    def rerank(self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5) -> Reranking:
+        """Rank anew, given the incident's findings: the ``k`` most probable queries, and all of ``kept`` wherever they stand.
+
+        What is kept keeps its text, link and result; what the catalog no longer has comes last, as it was. Without a finding
+        nothing moves.
+        """
+        began = time.perf_counter()
+        queries = self.candidates(incident)
+        index = {(q.template.id, q.bindings): i for i, q in enumerate(queries)}
+        was = {index[key]: q for q in kept if (key := (q.query.template.id, q.query.bindings)) in index}
+        found = {index[key]: f.signal for f in incident.findings if (key := (f.template, f.bindings)) in index}
+        if not found:
+            answer = Recommendation(incident, tuple(kept), 0.0, self.model, incident.evidence.missing)
+            return Reranking(answer, tuple(Move(q.rank, "Same place: no result yet") for q in kept))
+        followed = follow(self.ranker, incident, queries, found)
+        order = followed.order()
+        shown = [i for place, i in enumerate(order) if place < k or i in was]
+        before = {i: q.rank for i, q in was.items()}
+        before |= {i: place for place, i in enumerate(followed.before.order().tolist(), 1) if i not in was}
+        ranked, moves = [], []
+        for place, i in enumerate(shown, 1):
+            now, known = _ranked(queries[i], place, _factors(followed, i)), was.get(i)
+            if known is not None:
+                now = replace(known, rank=place, probability=now.probability, factors=now.factors)
+            ranked.append(now)
+            moves.append(move(followed, found, i, before[i], place))
+        for q in kept:
+            if (q.query.template.id, q.query.bindings) not in index:
+                ranked.append(replace(q, rank=len(ranked) + 1))
+                moves.append(Move(q.rank, "Not ranked anew: the catalog no longer has it"))
+        took = (time.perf_counter() - began) * 1000.0
+        answer = Recommendation(incident, tuple(ranked), followed.after.abstain, self.model, incident.evidence.missing, took)
+        return Reranking(answer, tuple(moves))
+
+
+def _ranked(query: Query, place: int, parts: tuple[Factor, ...]) -> RankedQuery:
+    return RankedQuery(query, place, math.exp(sum(f.log_probability for f in parts)), parts)
+
+
+def _factors(followed: Followed, index: int) -> tuple[Factor, ...]:
+    parts = factors(followed.encoded, followed.after, index)
+    left = float(followed.log_left[index])
+    return (*parts, Factor("results", left, (_LEFT,))) if left else parts
 
 
 def load_recommender(folder: Path, catalog: Catalog) -> Recommender:

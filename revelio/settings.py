@@ -49,6 +49,18 @@ class OidcSettings(BaseModel):
     title: str = Field("single sign-on", description="What the button is called")
 
 
+class LearningSettings(BaseModel):
+    """How the model learns from what people say of its answers."""
+
+    model_config = ConfigDict(extra="forbid")
+    folder: Path = Field(Path("var/models"), description="Folder of the versions that learnt")
+    dataset: Path = Field(
+        BUNDLED / "rehearsal", description="Labelled incidents to go through again (`train`) and to compare on (the rest)"
+    )
+    every_hours: float = Field(0, ge=0, description="Hours between attempts of the server to learn; 0 for none")
+    at_least: int = Field(5, ge=1, description="New verdicts that such an attempt needs")
+
+
 class SystemSettings(BaseModel):
     """A system that can be asked about live."""
 
@@ -96,6 +108,7 @@ class Settings(BaseSettings):
     )
     keep_days: float = Field(0, ge=0, description="Days that answers, feedback and audit trail are kept; 0 for ever")
     model: Path = Field(BUNDLED / "model", description="Model folder")
+    learning: LearningSettings = Field(default_factory=LearningSettings, description="Learning from feedback")
     incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
     catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")
     systems: dict[str, SystemSettings] = Field(default_factory=_testbed, description="Systems that can be asked about live")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextvars
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import wraps
 from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
@@ -16,17 +19,38 @@ R = TypeVar("R")
 
 
 def traced(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator: each call is a span of that name, with the error that ended it. Arguments stay out of it: they are private."""
+    """A decorator: each call is a span of that name. Arguments stay out of it: they are private."""
 
     def decorate(work: Callable[P, R]) -> Callable[P, R]:
         @wraps(work)
         def spanned(*args: P.args, **named: P.kwargs) -> R:
-            with trace.get_tracer("revelio").start_as_current_span(name):
+            with span(name):
                 return work(*args, **named)
 
         return spanned
 
     return decorate
+
+
+@contextmanager
+def span(name: str, **about: str) -> Iterator[None]:
+    """A span for the block, below the one around it. Of an error that ends it, the kind: its words may quote what is private."""
+    tracer = trace.get_tracer("revelio")
+    with tracer.start_as_current_span(name, attributes=about, record_exception=False, set_status_on_exception=False) as current:
+        try:
+            yield
+        except BaseException as error:
+            current.set_status(trace.Status(trace.StatusCode.ERROR, type(error).__name__))
+            raise
+
+
+class Workers(ThreadPoolExecutor):
+    """Threads that work in the context of whoever gives them work: below its span, under its request's id."""
+
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """As in the standard library; ``map`` comes through here too."""
+        context = contextvars.copy_context()
+        return super().submit(lambda: context.run(fn, *args, **kwargs))
 
 
 def start_traces(endpoint: str) -> Callable[[], None]:

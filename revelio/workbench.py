@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from revelio.catalog import Catalog, bundled_catalog, load_catalog
-from revelio.errors import InvalidInputError, NotFoundError, SourceError
+from revelio.errors import ArtifactError, InvalidInputError, NotFoundError, SourceError
 from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
-from revelio.recommender import Recommender, load_recommender
+from revelio.ranker.artifact import load_manifest
+from revelio.ranker.versions import Versions, pointer_mark
+from revelio.recommender import Recommender, Reranking, load_recommender
 from revelio.settings import Settings
 from revelio.systems import AnySystem, RecordedSystem, System, open_system
-from revelio.telemetry import traced
-from revelio.types import Incident, Query, RankedQuery, Recommendation, Result
+from revelio.telemetry import Workers, traced
+from revelio.types import Finding, Incident, Query, RankedQuery, Recommendation, Result
+
+log = logging.getLogger(__name__)
 
 MAX_K = 50
 NOT_RUN = "not run: "
@@ -30,6 +34,9 @@ class Workbench:
         self.settings = settings
         self.incidents = RecordedIncidents(settings.incidents)
         self._recommender = recommender
+        self._given = recommender is not None
+        self._mark: tuple[int, int] | None = None
+        self._version_trouble = ""
         self._catalog: Catalog | None = None
         self._open: dict[str, System] = {}
         self._lock = threading.RLock()
@@ -44,11 +51,39 @@ class Workbench:
 
     @property
     def recommender(self) -> Recommender:
-        """The loaded model; ``ArtifactError`` each time that it cannot be loaded."""
+        """The loaded model in the version that is in force; ``ArtifactError`` each time that it cannot be loaded.
+
+        Another version takes over with the next question, whichever process named it.
+        """
         with self._lock:
-            if self._recommender is None:
-                self._recommender = load_recommender(self.settings.model, self.catalog)
+            if self._given and self._recommender is not None:
+                return self._recommender
+            mark = pointer_mark(self.settings.learning.folder)
+            if self._recommender is None or mark != self._mark:
+                loaded = self._recommender or load_recommender(self.settings.model, self.catalog)
+                self._recommender, self._version_trouble = self._in_force(loaded)
+                self._mark = mark
             return self._recommender
+
+    @property
+    def version_trouble(self) -> str:
+        """Why the version that was named does not answer, so that the base model does; "" where nothing is wrong."""
+        return self._version_trouble
+
+    def versions(self) -> Versions:
+        """The versions of the model; ``ArtifactError`` when the base model cannot be read."""
+        return Versions(self.settings.learning.folder, load_manifest(self.settings.model))
+
+    def _in_force(self, loaded: Recommender) -> tuple[Recommender, str]:
+        """What was learnt is an addition: where it is damaged, the base model answers, and what is wrong is told."""
+        versions = self.versions()
+        name = versions.current()
+        try:
+            head, trouble = versions.head(name), ""
+        except (ArtifactError, NotFoundError) as error:
+            name, head, trouble = versions.base.name, None, str(error)
+            log.warning("the model %s answers without what it learnt: %s", name, error)
+        return Recommender(loaded.ranker.with_head(head, name), loaded.catalog), trouble
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -103,16 +138,37 @@ class Workbench:
             asked = Incident(f"live-{uuid.uuid4().hex[:12]}", system or "", report, moment, evidence)
         answer = recommender.recommend(asked, k)
         place = self._where(asked)
-        ranked = tuple(
-            replace(q, text=place.render(q.query, asked.evidence), link=place.link(q.query, asked.evidence))
-            for q in answer.queries
-        )
+        ranked = tuple(self._written(place, asked, q) for q in answer.queries)
         if not run:
             return replace(answer, queries=ranked)
         silent = set(answer.degraded)
-        with ThreadPoolExecutor(max_workers=4) as pool:
+        with Workers(max_workers=4) as pool:
             ranked = tuple(pool.map(lambda q: self._with_result(place, asked, q, silent), ranked))
         return replace(answer, queries=ranked, degraded=tuple(sorted(silent)))
+
+    def rerank(self, answer: Recommendation, k: int) -> Reranking:
+        """The answer in the order of what its queries showed that were run, with others that these bring among the first ``k``.
+
+        Raises ``ArtifactError`` or ``CatalogError`` where there is no usable model.
+        """
+        findings = tuple(
+            Finding(q.query.template.id, q.query.bindings, q.result.signal) for q in answer.queries if q.result and was_run(q)
+        )
+        asked = replace(answer.incident, findings=findings)
+        anew = self.recommender.rerank(asked, answer.queries, k)
+        place, there = self._where(asked), {q.query.id for q in answer.queries}
+        queries = tuple(q if q.query.id in there else self._written(place, asked, q) for q in anew.recommendation.queries)
+        abstain = anew.recommendation.abstain if findings else answer.abstain
+        recommendation = replace(anew.recommendation, queries=queries, abstain=abstain, degraded=answer.degraded)
+        return replace(anew, recommendation=recommendation)
+
+    def find(self, answer: Recommendation, query_id: str) -> RankedQuery:
+        """A query that could be asked about the answer's incident, ranked as if nothing had been run.
+
+        ``NotFoundError`` when there is none of that id.
+        """
+        incident = answer.incident
+        return self._written(self._where(incident), incident, self.recommender.find(incident, query_id))
 
     def run(self, recommendation: Recommendation, query_id: str) -> Result:
         """Run one of its queries; ``SourceError`` when the backend fails, ``NotFoundError`` when the query is not in it."""
@@ -146,6 +202,11 @@ class Workbench:
             raise InvalidInputError(f"k is {k}; ask for 1 to {MAX_K} queries")
         return text
 
+    def _written(self, place: AnySystem, incident: Incident, ranked: RankedQuery) -> RankedQuery:
+        evidence = incident.evidence
+        return replace(ranked, text=place.render(ranked.query, evidence), link=place.link(ranked.query, evidence))
+
+    @traced("revelio.run")
     def _with_result(self, place: AnySystem, incident: Incident, ranked: RankedQuery, silent: set[str]) -> RankedQuery:
         """With what running it showed; a source that does not answer joins ``silent``."""
         try:
@@ -154,3 +215,8 @@ class Workbench:
             if isinstance(error, SourceError):
                 silent.add(error.source)
             return replace(ranked, result=Result(summary=f"{NOT_RUN}{error}", signal=0.0, reason=str(error)))
+
+
+def was_run(query: RankedQuery) -> bool:
+    """Whether a backend answered it: a run that failed leaves only its reason."""
+    return query.result is not None and not query.result.summary.startswith(NOT_RUN)

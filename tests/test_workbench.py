@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +11,13 @@ import pytest
 from revelio.catalog import bundled_catalog
 from revelio.errors import ArtifactError, InvalidInputError, NotFoundError, SourceError
 from revelio.incidents.exchange import write_records
+from revelio.ranker.moves import Move
+from revelio.recommender import Reranking
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.systems import System
 from revelio.tools.base import Scope
-from revelio.types import Entity, Evidence, Incident, Query, RankedQuery, Recommendation, RecordedResult, Result
-from revelio.workbench import Workbench
+from revelio.types import Entity, Evidence, Finding, Incident, Query, RankedQuery, Recommendation, RecordedResult, Result
+from revelio.workbench import NOT_RUN, Workbench
 from tests.incidents.made import record
 
 STATE = "containers.state"
@@ -25,6 +27,7 @@ class FirstFirst:
     """A recommender that ranks candidates as they come."""
 
     model = "made"
+    findings: tuple[Finding, ...] = ()
 
     def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
         template = bundled_catalog().template(STATE)
@@ -32,6 +35,15 @@ class FirstFirst:
         queries = [Query(template, (("container", n),)) for n in names][:k]
         ranked = tuple(RankedQuery(q, i, 1.0 / len(queries), ()) for i, q in enumerate(queries, 1))
         return Recommendation(incident, ranked, 0.1, self.model, incident.evidence.missing)
+
+    def rerank(self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5) -> Reranking:
+        self.findings = incident.findings
+        late = self.find(incident, "late")
+        moves = (*(Move(q.rank, "why") for q in kept), Move(17, "came up"))
+        return Reranking(Recommendation(incident, (*kept, late), 0.6, self.model, incident.evidence.missing), moves)
+
+    def find(self, incident: Incident, query_id: str) -> RankedQuery:
+        return RankedQuery(Query(bundled_catalog().template(STATE), (("container", query_id),)), 17, 0.01, ())
 
 
 class Silent:
@@ -75,6 +87,20 @@ def test_a_recorded_incident_is_ranked_rendered_and_run_from_its_recording(bench
     assert first.text and "cart" in first.text
     assert first.result is not None and first.result.summary == "cart is paused"
     assert bench.run(answer, first.query.id) == first.result
+
+
+def test_only_what_a_backend_answered_is_a_finding_and_what_comes_up_can_be_read(settings: Settings) -> None:
+    recommender = FirstFirst()
+    bench = Workbench(settings, recommender=recommender)  # type: ignore[arg-type]
+    answer = bench.recommend("my basket hangs", incident="a1", run=True)
+    failed = Result(f"{NOT_RUN}it is away", 0.0, "")
+    first = answer.queries[0]
+    kept = replace(answer, queries=(first, replace(first, query=recommender.find(answer.incident, "dead").query, result=failed)))
+    anew = bench.rerank(kept, 2).recommendation
+    assert recommender.findings == (Finding(STATE, first.query.bindings, 1.0),)
+    assert (anew.queries[0], anew.abstain) == (first, 0.6)
+    assert "late" in anew.queries[-1].text
+    assert "late" in bench.find(answer, "late").text
 
 
 @pytest.mark.parametrize("report", ["", "   \n", "x" * 30_000, "a\x00b"])

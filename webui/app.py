@@ -20,6 +20,7 @@ from webui.desk import Desk
 from webui.figures import Figures, RequestFigures
 from webui.forgetting import Forgetting
 from webui.guards import BodyLimit, SameOrigin, SecurityHeaders
+from webui.learning import Learning
 from webui.listening import require_safe_address
 from webui.opening import open_store
 from webui.pages import pages
@@ -50,8 +51,9 @@ def create_app(settings: Settings, *, bench: Workbench | None = None) -> FastAPI
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # The model loads while the first person still reads the page.
         threading.Thread(target=desk.troubles, name="warm-up", daemon=True).start()
-        forget = Forgetting(store, settings.keep_days)
+        forget, learn = Forgetting(store, settings.keep_days), Learning(desk.bench)
         yield
+        learn.stop()
         forget.stop()
         desk.bench.close()
         desk.store.close()

@@ -4,31 +4,64 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from revelio.errors import RevelioError
 from revelio.store import SavedAnswer
-from revelio.types import Factor, Query, fill
-from revelio.workbench import NOT_RUN
+from revelio.store.masking import masked_kinds
+from revelio.types import Factor, Query, RankedQuery, Recommendation, fill
+from revelio.workbench import NOT_RUN, was_run
 from webui.contexts import AnswerPage, Card, Reason
 from webui.desk import ABSTAINS, Desk
 from webui.evidence import evidence_view
 from webui.provenance import without_passwords
-from webui.reranking import Standing, by_evidence, was_run
+from webui.wording import masked_words
 
 _FACTS = 3
 _FACTORS = {
     "tool": ("Tool", "the right tool to look with"),
     "template": ("Question", "the right question for that tool"),
     "values": ("Place", "the right place to ask it of"),
+    "results": ("Still open", "the cause is in none of the results that stand out"),
 }
+_JOINED = "Joined later: results brought it up"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer in the order that is shown. ``moved`` says of each query why it stands there; "" where nothing has to be said.
+
+    ``trouble`` is why it could not be ranked anew, though that was asked for.
+    """
+
+    recommendation: Recommendation
+    moved: tuple[str, ...]
+    reordered: bool = False
+    trouble: str = ""
+
+
+def shown(desk: Desk, saved: SavedAnswer, reordered: bool) -> Shown:
+    """The answer as it was given, or ranked anew by the model that knows what came back."""
+    answer, trouble = saved.recommendation, ""
+    if reordered:
+        try:
+            anew = desk.reranked(saved)
+            return Shown(anew.recommendation, tuple(m.because for m in anew.moves), reordered=True)
+        except RevelioError as error:
+            trouble = str(error)
+    moved = tuple(_JOINED if q.rank > saved.given else "" for q in answer.queries)
+    return Shown(answer, moved, trouble=trouble)
 
 
 def answer_page(desk: Desk, saved: SavedAnswer, *, reordered: bool = False, failure: tuple[str, str] = ("", "")) -> AnswerPage:
     """The page of an answer; ``failure`` is (query id, what went wrong) of a query that was just run in vain."""
-    answer = saved.recommendation
+    order = shown(desk, saved, reordered)
+    answer = order.recommendation
     evidence = answer.incident.evidence
     return AnswerPage(
         id=saved.id,
         report=answer.incident.report,
+        masked=masked_words(masked_kinds(answer.incident.report)),
         system=answer.incident.system,
         recorded=saved.recorded,
         opened_at=answer.incident.opened_at,
@@ -41,22 +74,17 @@ def answer_page(desk: Desk, saved: SavedAnswer, *, reordered: bool = False, fail
         abstains=answer.abstain >= ABSTAINS,
         degraded=answer.degraded,
         ran=sum(was_run(q) for q in answer.queries),
-        reordered=reordered,
+        reordered=order.reordered,
+        trouble=order.trouble,
         cards=tuple(
-            card(desk, saved, s, failure[1] if failure[0] == s.ranked.query.id else "") for s in standings(saved, reordered)
+            card(desk, saved, q, moved, failure[1] if failure[0] == q.query.id else "")
+            for q, moved in zip(answer.queries, order.moved, strict=True)
         ),
     )
 
 
-def standings(saved: SavedAnswer, reordered: bool) -> tuple[Standing, ...]:
-    """The queries in the order of what came back, or in the model's own."""
-    queries = saved.recommendation.queries
-    return by_evidence(queries) if reordered else tuple(Standing(q, q.rank, "") for q in queries)
-
-
-def card(desk: Desk, saved: SavedAnswer, standing: Standing, failure: str = "") -> Card:
+def card(desk: Desk, saved: SavedAnswer, ranked: RankedQuery, moved: str, failure: str = "") -> Card:
     """One query of a kept answer as its card."""
-    ranked = standing.ranked
     query = ranked.query
     evidence = saved.recommendation.incident.evidence
     said = saved.said(query.id)
@@ -79,8 +107,7 @@ def card(desk: Desk, saved: SavedAnswer, standing: Standing, failure: str = "") 
         evidence=evidence_view(result, evidence) if result else None,
         verdict=said.verdict if said else None,
         note=said.note if said else "",
-        place=standing.place,
-        moved=standing.because,
+        moved=moved,
         failure=without_passwords(failure),
     )
 

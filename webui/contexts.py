@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from revelio.ranker.versions import LastRun, Version
 from revelio.store import Verdict
 from revelio.store.history import Remembered
 from revelio.types import QueryTemplate
@@ -42,7 +43,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class AskPage(Page):
-    """The empty (or refused) question: ``at`` is the moment as typed. ``troubles`` says why no answer can be had at present."""
+    """The empty (or refused) question: ``at`` is the moment as typed, ``masks`` what is masked before it is kept, in words.
+
+    ``troubles`` says why no answer can be had at present.
+    """
 
     template: ClassVar[str] = "ask.html"
     here: ClassVar[str] = "ask"
@@ -52,6 +56,7 @@ class AskPage(Page):
     recorded: tuple[Choice, ...]
     examples: tuple[Example, ...]
     max_chars: int
+    masks: str
     at: str = ""
     refused: str = ""
     troubles: tuple[str, ...] = ()
@@ -71,7 +76,7 @@ class Reason:
 class Card:
     """One ranked query. ``note`` came with the verdict; ``failure`` is what went wrong when it was run.
 
-    ``place`` is where it stands in the order that is shown, ``moved`` why, where that is not the model's own.
+    ``rank`` is its place in the order that is shown, ``moved`` why it stands there, where that has to be said.
     """
 
     answer: str
@@ -88,7 +93,6 @@ class Card:
     evidence: EvidenceView | None
     verdict: Verdict | None
     note: str
-    place: int
     moved: str = ""
     failure: str = ""
 
@@ -106,13 +110,15 @@ class CardPart(Page):
 class AnswerPage(Page):
     """One answer. ``recorded`` is the incident asked about, None for a live system; times are Unix seconds.
 
-    ``ran`` counts the queries that gave a result; ``reordered`` tells that the cards stand in the order of what came back.
+    ``ran`` counts the queries that gave a result; ``reordered`` tells that the cards stand in the order of what came back,
+    ``trouble`` why they do not though that was asked for. ``masked`` says in words what is no longer in the report.
     """
 
     template: ClassVar[str] = "answer.html"
     here: ClassVar[str] = "answer"
     id: str
     report: str
+    masked: str
     system: str
     recorded: str | None
     opened_at: float
@@ -126,6 +132,7 @@ class AnswerPage(Page):
     degraded: tuple[str, ...]
     ran: int
     reordered: bool
+    trouble: str
     cards: tuple[Card, ...]
 
 
@@ -239,14 +246,32 @@ class CatalogPage(Page):
 
 
 @dataclass(frozen=True, slots=True)
+class Learning:
+    """What the model learnt since: ``current`` answers, ``base`` is the model without anything learnt.
+
+    ``last`` is how the latest attempt ended, ``trouble`` why a version that was named does not answer; ``every_hours`` is 0
+    where nothing is learnt on a schedule. ``may_choose`` tells that whoever looks may go back.
+    """
+
+    base: str
+    current: str
+    versions: tuple[Version, ...]
+    last: LastRun | None
+    trouble: str
+    every_hours: float
+    may_choose: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ModelPage(Page):
-    """The model; ``catalog`` is the digest of the catalog in force."""
+    """The model; ``catalog`` is the digest of the catalog in force, ``learning`` None where the base model cannot be read."""
 
     template: ClassVar[str] = "model.html"
     here: ClassVar[str] = "model"
     folder: ModelFolder
     catalog: str
     troubles: tuple[str, ...]
+    learning: Learning | None
 
 
 @dataclass(frozen=True, slots=True)

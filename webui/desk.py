@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from revelio.errors import CatalogError, NotFoundError, RevelioError, SourceError
 from revelio.incidents.recorded import RecordedIncident
+from revelio.recommender import Reranking
 from revelio.store import Feedback, HistoryEntry, SavedAnswer, Store, Verdict
 from revelio.store.history import Found, Search, search_history
+from revelio.telemetry import Workers, traced
 from revelio.types import Evidence, RankedQuery, Result
-from revelio.workbench import NOT_RUN, Workbench
+from revelio.workbench import NOT_RUN, Workbench, was_run
 from webui.accounts.who import acting
 from webui.figures import Figures
 from webui.health import HealthBoard
-from webui.reranking import was_run
 
 ABSTAINS = 0.5
 """From this probability on that nothing points at a fault, the page says so first."""
@@ -72,8 +72,11 @@ class Desk:
         return self.store.load(answer_id)
 
     def run(self, answer_id: str, query_id: str) -> Result:
-        """Run one query of a kept answer in that answer's own window, and keep the result."""
-        answer = self.store.load(answer_id).recommendation
+        """Run a query in the window of a kept answer, and keep the result.
+
+        One that is not among the answer's own, as results can bring it up, joins them.
+        """
+        answer = self._holding(answer_id, query_id).recommendation
         tool = next((q.query.template.tool for q in answer.queries if q.query.id == query_id), "unknown")
         try:
             result = self.bench.run(answer, query_id)
@@ -84,30 +87,48 @@ class Desk:
         self.store.save_result(answer_id, query_id, result)
         return result
 
-    def run_first(self, answer_id: str, count: int) -> None:
+    @traced("revelio.run_first")
+    def reranked(self, saved: SavedAnswer) -> Reranking:
+        """A kept answer in the order of what its queries showed; as it is where none was run."""
+        return self.bench.rerank(saved.recommendation, saved.given)
+
+    def run_first(self, answer_id: str, count: int, *, by_evidence: bool = False) -> None:
         """Run the first ``count`` queries at once and keep what each showed, or why it was not run.
 
-        A failure replaces no earlier result.
+        With ``by_evidence`` those that come next after what was run. A failure replaces no earlier result.
         """
-        first = self.store.load(answer_id).recommendation.queries[:count]
+        saved = self.store.load(answer_id)
+        queries = self.reranked(saved).recommendation.queries if by_evidence else saved.recommendation.queries
+        first = [q for q in queries if not (by_evidence and was_run(q))][:count]
 
         def run_one(ranked: RankedQuery) -> None:
             try:
                 self.run(answer_id, ranked.query.id)
             except (SourceError, NotFoundError) as error:
                 if not was_run(ranked):
+                    self._holding(answer_id, ranked.query.id)
                     failed = Result(summary=f"{NOT_RUN}{error}", signal=0.0, reason=str(error))
                     self.store.save_result(answer_id, ranked.query.id, failed)
 
         if first:
-            with ThreadPoolExecutor(max_workers=len(first), thread_name_prefix="run") as pool:
+            with Workers(max_workers=len(first), thread_name_prefix="run") as pool:
                 tuple(pool.map(run_one, first))
 
     def feedback(self, answer_id: str, query_id: str | None, verdict: Verdict, note: str = "") -> Feedback:
-        """Keep what a person said; on disk when this returns."""
+        """Keep what a person said; on disk when this returns. A query that results brought up joins the answer."""
+        if query_id is not None:
+            self._holding(answer_id, query_id)
         kept = self.store.add_feedback(answer_id, query_id, verdict, note, by=acting())
         self.figures.feedback.labels(verdict).inc()
         return kept
+
+    def _holding(self, answer_id: str, query_id: str) -> SavedAnswer:
+        """The answer, with that query in it; ``NotFoundError`` where it cannot be asked."""
+        saved = self.store.load(answer_id)
+        if any(q.query.id == query_id for q in saved.recommendation.queries):
+            return saved
+        self.store.join(answer_id, self.bench.find(saved.recommendation, query_id))
+        return self.store.load(answer_id)
 
     def history(self, limit: int = 50, before: float | None = None) -> tuple[HistoryEntry, ...]:
         """The latest answers."""

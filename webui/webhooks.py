@@ -7,7 +7,6 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeVar
 
@@ -21,13 +20,15 @@ from revelio.integrations.alerts import Alert
 from revelio.integrations.authentic import knows, signed_by_grafana, signed_by_pagerduty
 from revelio.integrations.deliveries import Deliveries
 from revelio.integrations.intake import Intake
-from revelio.integrations.tables import make_tables
 from revelio.settings import Settings
+from revelio.telemetry import Workers
+from webui.accounts.who import acting
 from webui.assistants import Assistants
 from webui.desk import Desk
 from webui.door import DeskDoor
 from webui.listening import is_loopback
 from webui.problems import Problem
+from webui.slack_pages import add_slack_pages
 
 Source = Literal["alertmanager", "pagerduty", "grafana"]
 T = TypeVar("T")
@@ -87,20 +88,30 @@ class Behind:
 
     def __init__(self, settings: Settings, desk: Desk) -> None:
         """The bot exists only where its secrets are set."""
-        engine = make_tables(desk.store.database)
+        database = desk.store.database
         self.door = door = DeskDoor(desk)
         self.settings = settings
+        self._desk = desk
         self.bot = None
+        self.installing = None
         if settings.slack.signing_secret.get_secret_value():
             from revelio.integrations.slack.bot import Bot  # noqa: PLC0415 -- 150 ms that a server without Slack need not pay
+            from revelio.integrations.slack.installations import open_installations  # noqa: PLC0415 -- as above
+            from revelio.integrations.slack.installing import Installing  # noqa: PLC0415 -- as above
 
-            self.bot = Bot(settings.slack, door, Deliveries(engine), max_chars=settings.max_report_chars)
-        self.intake = Intake(settings.alerts, door, AlertBook(engine, masked=settings.mask), self.bot)
-        self._threads = ThreadPoolExecutor(16, thread_name_prefix="webhook")
+            installed = open_installations(settings.slack, database)
+            self.bot = Bot(settings.slack, door, Deliveries(database), installed, max_chars=settings.max_report_chars)
+            if installed is not None:
+                self.installing = Installing(settings.slack, installed, database, self._note_installation)
+        self.intake = Intake(settings.alerts, door, AlertBook(database, masked=settings.mask), self.bot)
+        self._threads = Workers(16, thread_name_prefix="webhook")
 
     async def do(self, act: Callable[[], T]) -> T:
         """Run what waits on a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, act)
+
+    def _note_installation(self, team: str, name: str) -> None:
+        self._desk.store.audit.add(acting(), "slack.install", team, name)
 
     def close(self) -> None:
         """Finish what was begun."""
@@ -123,6 +134,7 @@ def _add_slack(router: APIRouter, behind: Behind) -> None:
 
     for path in ("events", "commands", "actions"):
         router.add_api_route(f"/slack/{path}", from_slack, methods=["POST"], include_in_schema=False)
+    add_slack_pages(router, behind)
 
 
 def _add_alerts(router: APIRouter, behind: Behind) -> None:

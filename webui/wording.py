@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
@@ -13,6 +14,7 @@ from revelio.types import Cell
 _FIRST_MOMENT, _LAST_MOMENT = 1e9, 4e9
 """A float between these (2001 to 2096, in Unix seconds) is a moment."""
 _HOLE = re.compile(r"\$\{(\w+)\}")
+_MASKED = {"emails": "e-mail addresses", "cards": "card numbers", "addresses": "IP addresses"}
 _CODE = re.compile(r"`+([^`]+)`+")
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -103,6 +105,12 @@ def cell(value: Cell) -> str:
 def is_moment(value: Cell) -> bool:
     """True for a float that can only be a Unix time."""
     return isinstance(value, float) and _FIRST_MOMENT < value < _LAST_MOMENT
+
+
+def masked_words(kinds: Sequence[str]) -> str:
+    """Kinds that are masked, for people: "secrets, e-mail addresses and card numbers"; "" for none."""
+    words = [_MASKED.get(kind, kind) for kind in kinds]
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part) if words else ""
 
 
 def shorten(text: str, limit: int) -> str:

@@ -11,28 +11,48 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from revelio.cli import campaign_reports as reports_of
+from revelio.cli.campaign_reports import Recorded
 from revelio.cli.foreign import testbed_errors
-from revelio.cli.output import Json, StepBars, emit, say, table
+from revelio.cli.output import Json, StepBars, emit, say
 from revelio.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from fault_injection.campaign import Outcome, Progress
     from fault_injection.stage import Reporters
 
+_ABOUT = """Labelled incidents from real runs on the testbed.
+
+A run makes one fault, lets probe users feel it, has every tool look, undoes it, and asks every query that can be asked. A
+query counts as a right answer only where it showed the fault and had not shown it before.
+
+\b
+In this order:
+    run PLAN --out DIR          make the runs; ended at any point, --resume goes on
+    status, templates           what is there, what never lit up
+    check-labels                which kinds no tool shows, which labels are never proven
+    relabel                     after a change to labels.yaml: judge again, nothing is run
+    artefacts                   what would give the injector away
+    freeze                      splits and hashes; refused when anything leaks
+    card                        the figures of the dataset's page
+    rewrite                     the same runs, told by other writers
+"""
+
 Corpus = Annotated[Path | None, typer.Option("--reports", help="Folder of the report corpus; the bundled one when not given.")]
 Writers = Annotated[str, typer.Option("--writers", metavar="W1,W2", help="Only texts by these writers; all when not given.")]
-Recorded = Annotated[Path, typer.Option("--out", help="The campaign's folder.")]
 
 
 def group() -> typer.Typer:
     """The verb with its sub-verbs."""
-    app = typer.Typer(help="Labelled incidents from real runs on the testbed.", no_args_is_help=True, rich_markup_mode=None)
+    app = typer.Typer(help=_ABOUT, no_args_is_help=True, rich_markup_mode=None)
     app.command("run")(run)
-    app.command("status")(status)
-    app.command("check-labels")(check_labels)
-    app.command("templates")(templates)
+    app.command("status")(reports_of.status)
+    app.command("check-labels")(reports_of.check_labels)
+    app.command("templates")(reports_of.templates)
+    app.command("artefacts")(reports_of.artefacts)
     app.command("relabel")(relabel)
     app.command("freeze")(freeze)
+    app.command("card")(reports_of.card)
     app.command("rewrite")(rewrite)
     return app
 
@@ -86,78 +106,6 @@ def _chosen(wanted: str, planned: tuple[str, ...]) -> tuple[str, ...]:
     if strange:
         raise InvalidInputError(f"the plan has no runs of {', '.join(strange)}; it has those of {', '.join(planned)}")
     return apps
-
-
-def status(out: Recorded, json: Json = False) -> None:
-    """Count what a campaign has recorded so far.
-
-    \b
-    Examples:
-      revelio campaign status --out data/three_apps
-    """
-    from fault_injection.tally import status as count
-
-    found = count(out)
-    if json:
-        emit(found)
-        return
-    say(f"{found.incidents} incidents with {found.reports} reports in {out}")
-    for title, counts in (("split", found.by_split), ("kind", found.by_kind), ("place", found.by_place), ("void", found.void)):
-        if counts:
-            table("", (title, "runs"), sorted(counts.items()), numbers=(1,))
-
-
-def check_labels(out: Recorded, json: Json = False) -> None:
-    """Show how often each accepted query was proven: executed, with its signal there in the incident and absent before.
-
-    \b
-    Examples:
-      revelio campaign check-labels --out data/three_apps
-    """
-    from fault_injection.tally import check_labels as prove
-
-    found = prove(out)
-    if json:
-        emit(found)
-        return
-    rows = [(p.kind, p.template, p.grade, f"{p.incidents}/{p.of}", p.executed, p.proven, p.in_baseline) for p in found]
-    heads = ("kind", "template", "grade", "incidents", "executed", "proven", "also in baseline")
-    table("", heads, rows, numbers=(2, 3, 4, 5, 6))
-
-
-def templates(out: Recorded, json: Json = False) -> None:
-    """Show where each template lit up, and where it stayed dark with nothing wrong.
-
-    "lit" counts the incidents in which a query of it was proven, of those whose fault's labels accept it; "dark" the
-    controls in which none of its queries showed anything that was not there before, of those in which it was asked.
-
-    \b
-    Examples:
-      revelio campaign templates --out data/three_apps
-      revelio campaign templates --out data/three_apps --json | jq -r '.[] | select(.proven == 0) | .template'
-    """
-    from fault_injection.labels import load_labels
-    from fault_injection.lighting import lighting
-    from revelio.cli.catalog import settings_catalog
-
-    with testbed_errors():
-        found = lighting(out, ((t.id, t.tool) for t in settings_catalog().templates), load_labels())
-    if json:
-        emit(found)
-        return
-    rows = [(x.template, f"{x.proven}/{x.accepted}", f"{x.dark}/{x.controls}", ", ".join(x.kinds)) for x in found]
-    table("", ("template", "lit", "dark", "proven for"), rows, numbers=(1, 2))
-    groups = (
-        ("accepted by incidents, but never lit up", [x.template for x in found if x.accepted and x.never_lit]),
-        (
-            "never lit up, as no incident was recorded that accepts it",
-            [x.template for x in found if x.expected and not x.accepted],
-        ),
-        ("named by no label, so never expected to light up", [x.template for x in found if not x.expected]),
-    )
-    for words, dark in groups:
-        if dark:
-            say(f"{len(dark)} {words}: {', '.join(dark)}")
 
 
 def relabel(out: Recorded, json: Json = False) -> None:

@@ -9,12 +9,26 @@ import typer
 
 from revelio.cli.output import Json, emit, say, table
 
+_ABOUT = """One fault on a running testbed: put in force, shown to bite by a measurement, and undone again.
+
+Each step is written to a journal before it is taken (var/faults), so that a fault can be undone whatever happened to who
+made it. There is one fault at a time: what is still in force is undone before another is made.
+
+\b
+Start here:
+    revelio testbed up shop                             an application to break
+    revelio faults list                                 what can be broken, where, and how strongly
+    revelio faults inject cpu_quota --at cart --for 60
+    revelio recommend "the cart takes ages" --system shop --run
+    revelio faults undo                                 whatever is still in force
+"""
+
 AppOption = Annotated[str, typer.Option("--app", help="An application of the testbed.")]
 
 
 def group() -> typer.Typer:
     """The verb with its sub-verbs."""
-    app = typer.Typer(help="One fault on a running testbed.", no_args_is_help=True, rich_markup_mode=None)
+    app = typer.Typer(help=_ABOUT, no_args_is_help=True, rich_markup_mode=None)
     app.command("list")(show)
     app.command("inject")(inject)
     app.command("undo")(undo)
@@ -24,42 +38,61 @@ def group() -> typer.Typer:
 def show(app: AppOption = "shop", json: Json = False) -> None:
     """List the kinds of faults with their places and strengths, and the faults now in force.
 
+    The first strength of a kind is taken when none is given. With --json each kind also tells the figures behind its
+    strengths, what is done to make it, and how long its measurement may take to show it.
+
     \b
     Examples:
       revelio faults list
-      revelio faults list --json | jq '.kinds[].kind'
+      revelio faults list --app travel
+      revelio faults list --json | jq '.kinds[] | select(.category == "network") | {kind, places}'
     """
+    from fault_injection.accepted_marks import load_marks
     from fault_injection.apps import app_named
     from fault_injection.inject import open_faults
     from fault_injection.kinds import kinds
 
-    target = app_named(app)
-    known = [
-        {
-            "kind": k.name,
-            "category": k.category,
-            "places": k.places(target),
-            "strengths": tuple(k.strengths),
-            "explanation": k.explanation,
-        }
-        for k in kinds()
-    ]
+    target, marks = app_named(app), load_marks()
     in_force = open_faults(target)
     if json:
+        does = {kind: mechanism.does for mechanism in marks.mechanisms.values() for kind in mechanism.kinds}
+        known = [
+            {
+                "kind": k.name,
+                "category": k.category,
+                "places": k.places(target),
+                "strengths": tuple(k.strengths),
+                "explanation": " ".join(k.explanation.split()),
+                "figures": k.strengths,
+                "made_by": does.get(k.name, "nothing is done"),
+                "shown_within_s": k.settle_s,
+            }
+            for k in kinds()
+        ]
         emit({"kinds": known, "in_force": in_force})
         return
-    rows = [
-        (k.name, k.category, ", ".join(k.places(target)), ", ".join(k.strengths), " ".join(k.explanation.split()))
-        for k in kinds()
-    ]
-    table("", ("kind", "category", "places", "strengths", "what it is"), rows)
+    groups = {
+        "every part": target.places,
+        "every service": target.services,
+        "every call": tuple(f"{a}->{b}" for a, b in target.edges),
+    }
+    rows = []
+    for k in kinds():
+        places = k.places(target)
+        words = next((name for name, group in groups.items() if set(group) == set(places)), ", ".join(places))
+        rows.append((k.category, k.name, words, ", ".join(k.strengths), " ".join(k.explanation.split())))
+    table("", ("category", "kind", "places", "strengths", "what it is"), rows)
+    say(f"services of {app}: {', '.join(target.services)}; stores: {', '.join(target.stores)}")
+    say(f"make one: revelio faults inject KIND --at PLACE --for 60{'' if app == 'shop' else f' --app {app}'}")
     for fault in in_force:
         say(f"in force: {fault.kind} at {fault.place} ({fault.strength}); `revelio faults undo` ends it")
 
 
 def inject(
-    kind: Annotated[str, typer.Argument(help="A kind of `revelio faults list`.")],
-    at: Annotated[str, typer.Option("--at", metavar="PLACE", help="Where.")],
+    kind: Annotated[str, typer.Argument(help="A kind of `revelio faults list`: what goes wrong.")],
+    at: Annotated[
+        str, typer.Option("--at", metavar="PLACE", help="Where: a part (cart), a call (orders->payment) or a table, as listed.")
+    ],
     strength: Annotated[str | None, typer.Option("--strength", help="How strongly; the kind's first one when not given.")] = None,
     seconds: Annotated[float | None, typer.Option("--for", min=1, metavar="SECONDS", help="Undo it after so long.")] = None,
     app: AppOption = "shop",
@@ -67,10 +100,15 @@ def inject(
 ) -> None:
     """Put one fault in force and prove that it took effect. Without --for it stays until `revelio faults undo`.
 
+    A kind, place or strength that there is not is refused with those that there are, before anything is done. What does
+    not bite within the kind's time is undone and reported as an error; so is whatever Ctrl-C interrupts.
+
     \b
     Examples:
       revelio faults inject cpu_quota --at cart
       revelio faults inject container_pause --at payment --for 30
+      revelio faults inject partition --at "orders->payment" --for 30
+      revelio faults inject delay --at gateway --strength moderate --app travel
     """
     from fault_injection.apps import app_named
     from fault_injection.engine import DockerEngine

@@ -15,7 +15,7 @@ from revelio.catalog import bundled_catalog
 from revelio.catalog.reference import reference as catalog_page
 from revelio.cli.app import build
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
-from revelio.settings import BUNDLED, Backend, OidcSettings, Settings, SystemSettings
+from revelio.settings import BUNDLED, Backend, LearningSettings, OidcSettings, Settings, SystemSettings
 
 WIDTH = 100
 
@@ -47,6 +47,7 @@ def settings_page() -> str:
             _table("A live system: `[systems.NAME]`", SystemSettings, "REVELIO_SYSTEMS__NAME__{}"),
             _table("A tool's backend: `[systems.NAME.backends.TOOL]`", Backend, "REVELIO_SYSTEMS__NAME__BACKENDS__TOOL__{}"),
             _table("Sign-in through an identity provider: `[oidc]`", OidcSettings, "REVELIO_OIDC__{}"),
+            _table("Learning from feedback: `[learning]`", LearningSettings, "REVELIO_LEARNING__{}"),
             _table("The Slack bot: `[slack]`", SlackSettings, "REVELIO_SLACK__{}"),
             _table("Alerts: `[alerts]`", AlertSettings, "REVELIO_ALERTS__{}"),
             _table("Telemetry: `[telemetry]`", TelemetrySettings, "REVELIO_TELEMETRY__{}"),

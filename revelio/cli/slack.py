@@ -26,13 +26,14 @@ def slack(json: Json = False) -> None:
     """
     from revelio.integrations.deliveries import Deliveries
     from revelio.integrations.slack.bot import Bot
+    from revelio.integrations.slack.installations import open_installations
     from revelio.integrations.slack.transport import over_socket
-    from revelio.integrations.tables import make_tables
     from webui.door import DeskDoor
 
     settings = settings_with()
     desk = open_desk(settings)
-    bot = Bot(settings.slack, DeskDoor(desk), Deliveries(make_tables(desk.store.database)), max_chars=settings.max_report_chars)
+    installed = open_installations(settings.slack, desk.store.database)
+    bot = Bot(settings.slack, DeskDoor(desk), Deliveries(desk.store.database), installed, max_chars=settings.max_report_chars)
     handler = over_socket(bot)
     threading.Thread(target=desk.troubles, name="warm-up", daemon=True).start()
     try:

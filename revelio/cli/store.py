@@ -31,7 +31,7 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     json: Json = False,
 ) -> None:
-    """Forget answers, with results and feedback, and the audit trail, beyond an age. It cannot be undone; export first.
+    """Forget answers, with results and feedback, alerts, and the audit trail, beyond an age. It cannot be undone; export first.
 
     \b
     Examples:
@@ -46,7 +46,10 @@ def prune(
     if json:
         emit(gone)
     else:
-        words = f"{gone.answers} answers, {gone.runs} results, {gone.feedback} verdicts, {gone.audit} lines of the audit trail"
+        words = (
+            f"{gone.answers} answers, {gone.runs} results, {gone.feedback} verdicts, {gone.alerts} alerts, "
+            f"{gone.audit} lines of the audit trail"
+        )
         say(f"{'would forget' if dry_run else 'forgot'} {words}")
 
 

@@ -7,14 +7,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, insert, or_, select, update
+from sqlalchemy import Connection, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from revelio.errors import NotFoundError, StoreError
 from revelio.integrations.alerts import Alert
-from revelio.integrations.tables import ALERTS
-from revelio.store.engine import as_store_error
+from revelio.store.engine import Database, as_store_error
 from revelio.store.masking import mask
+from revelio.store.tables import ALERTS
 
 Outcome = Literal["opened", "repeated", "resolved", "ignored"]
 CLAIM_S = 120.0
@@ -47,9 +47,9 @@ _COLUMNS = [ALERTS.c[name] for name in AlertIncident.__slots__]
 class AlertBook:
     """Safe to share between threads and processes. Every method raises ``StoreError`` when the database fails."""
 
-    def __init__(self, engine: Engine, *, masked: Collection[str] = ()) -> None:
-        """The engine of ``make_tables``. What is of the kinds in ``masked`` (``revelio.store.masking``) is never kept."""
-        self._engine, self._masked = engine, tuple(masked)
+    def __init__(self, database: Database, *, masked: Collection[str] = ()) -> None:
+        """In the store's own database. What is of the kinds in ``masked`` (``revelio.store.masking``) is never kept."""
+        self._engine, self._masked = database.durable, tuple(masked)
 
     def fold(self, alert: Alert, system: str) -> tuple[AlertIncident | None, Outcome]:
         """Open an incident, or count the alert to the one that it belongs to. On disk when this returns."""

@@ -5,22 +5,20 @@ from __future__ import annotations
 import hashlib
 import time
 
-from sqlalchemy import Engine, delete, insert
+from sqlalchemy import delete, insert
 from sqlalchemy.exc import IntegrityError
 
-from revelio.integrations.tables import DELIVERIES
-from revelio.store.engine import as_store_error
-
-KEPT_S = 7 * 86_400.0
-"""How long a delivery is remembered: far longer than anybody tries again."""
+from revelio.store.engine import Database, as_store_error
+from revelio.store.retention import DELIVERY_KEPT_S
+from revelio.store.tables import DELIVERIES
 
 
 class Deliveries:
     """Safe to share between threads and processes."""
 
-    def __init__(self, engine: Engine) -> None:
-        """The engine of ``make_tables``."""
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        """In the store's own database."""
+        self._engine = database.durable
 
     def first(self, *key: str) -> bool:
         """True for the one caller that may handle this delivery, in this process or another, also after a restart."""
@@ -31,7 +29,7 @@ class Deliveries:
             try:
                 with self._engine.begin() as connection:
                     connection.execute(insert(DELIVERIES), {"key": digest, "taken_at": now})
-                    connection.execute(delete(DELIVERIES).where(DELIVERIES.c.taken_at < now - KEPT_S))
+                    connection.execute(delete(DELIVERIES).where(DELIVERIES.c.taken_at < now - DELIVERY_KEPT_S))
             except IntegrityError:
                 return False
         return True

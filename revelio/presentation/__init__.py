@@ -3,6 +3,7 @@
 from revelio.presentation.answer import (
     AbstainView,
     FactorView,
+    MoveView,
     QueryView,
     RecommendationView,
     ResultView,
@@ -21,6 +22,7 @@ __all__ = [
     "AbstainView",
     "Exhibit",
     "FactorView",
+    "MoveView",
     "QueryView",
     "RecommendationView",
     "ResultView",

@@ -67,6 +67,13 @@ class FactorView(BaseModel):
     because: list[str]
 
 
+class MoveView(BaseModel):
+    """How results moved a query."""
+
+    before: int = Field(description="Its place before any query was run, from 1")
+    because: str = Field(description="Why it stands where it stands, in words")
+
+
 class QueryView(BaseModel):
     """One ranked query."""
 
@@ -82,6 +89,7 @@ class QueryView(BaseModel):
     link: str | None
     factors: list[FactorView]
     result: ResultView | None
+    moved: MoveView | None = Field(None, description="Where the answer was asked for in the order of what came back")
 
 
 class AbstainView(BaseModel):

@@ -23,13 +23,16 @@ _PRESENT = float(squash(np.array([PRESENT_DISTANCE], dtype=np.float32))[0])
 _SAYS_NOTHING = 0.25
 """Squashed distance (about 1 spread) under which a figure is not worth a word."""
 
+_WORTH_SAYING = 0.7
+"""By how much feedback has to change a log-probability, either way, before it is worth a word: about a factor of 2."""
+
 
 def factors(encoded: EncodedIncident, ranking: Ranking, index: int) -> tuple[Factor, ...]:
     """Tool, template and (where the template has blanks) values, for candidate ``index`` of the ranking."""
     query = encoded.queries[index]
     parts = [
         Factor("tool", float(ranking.log_tool[index]), _tool_facts(encoded, index)),
-        Factor("template", float(ranking.log_template[index]), _template_facts(encoded, index)),
+        Factor("template", float(ranking.log_template[index]), _learnt_facts(ranking, index) + _template_facts(encoded, index)),
     ]
     facts = _value_facts(encoded, index) if query.bindings else ()
     parts.append(Factor("values", float(ranking.log_value[index]), facts))
@@ -45,6 +48,12 @@ def _tool_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     if not present.any():
         return (f"the snapshot holds nothing that {name} would show; the report alone speaks for it",)
     return (f"{lit} of {int(own.sum())} questions for {name} would show something out of the ordinary",)
+
+
+def _learnt_facts(ranking: Ranking, index: int) -> tuple[str, ...]:
+    if not len(ranking.learnt) or abs(float(ranking.learnt[index])) < _WORTH_SAYING:
+        return ()
+    return ("what people said of earlier answers speaks " + ("for it" if ranking.learnt[index] > 0 else "against it"),)
 
 
 def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:

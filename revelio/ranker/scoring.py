@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,13 +33,17 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Log-probabilities of every candidate, in the order they were given; the three add up to ``log_probability``."""
+    """Log-probabilities of every candidate, in the order they were given; the three add up to ``log_probability``.
+
+    ``learnt [N]`` is by how much what was learnt from feedback changed each; empty where it changed none.
+    """
 
     queries: tuple[Query, ...]
     log_tool: Floats
     log_template: Floats
     log_value: Floats
     abstain: float
+    learnt: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
     @property
     def log_probability(self) -> Floats:

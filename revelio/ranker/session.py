@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
 from revelio.errors import ArtifactError
+from revelio.ranker.head import Head
 from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
 from revelio.types import Incident, Query
 
@@ -45,6 +47,13 @@ class Ranker:
         self.text = text
         self.calibration = calibration
         self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise)
+        self.head: Head | None = None
+
+    def with_head(self, head: Head | None, name: str) -> Ranker:
+        """This ranker with what was learnt since, under that version's name; network and encoders are shared."""
+        other = copy(self)
+        other.head, other.name = head, name
+        return other
 
     def encode(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
         """The arrays that the network reads."""
@@ -55,13 +64,17 @@ class Ranker:
         tool, template, value, abstain = self._session.run(list(OUTPUTS), network_inputs(encoded))
         return Logits(tool[0], template[0], value[0], float(abstain[0]))
 
+    def ranking(self, encoded: EncodedIncident) -> Ranking:
+        """Calibrated probabilities, with what was learnt since training."""
+        ranking = rank(encoded, self.logits(encoded), self.calibration)
+        return ranking if self.head is None else self.head.apply(encoded, ranking)
+
     def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
         """The whole way. With no candidates the ranking is empty and abstains."""
         if not queries:
             empty = np.zeros(0, dtype=np.float32)
             return Ranking((), empty, empty, empty, 1.0)
-        encoded = self.encode(incident, queries)
-        return rank(encoded, self.logits(encoded), self.calibration)
+        return self.ranking(self.encode(incident, queries))
 
 
 def network_inputs(encoded: EncodedIncident) -> dict[str, Floats]:

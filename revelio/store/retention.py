@@ -9,10 +9,22 @@ from sqlalchemy import Select, delete, func, select
 
 from revelio.store.engine import Database, as_store_error
 from revelio.store.replays import KEPT_S
-from revelio.store.tables import AuditRow, FeedbackRow, RecommendationRow, ReplayRow, RunRow, SessionRow
+from revelio.store.tables import (
+    ALERTS,
+    DELIVERIES,
+    AuditRow,
+    FeedbackRow,
+    JoinedRow,
+    RecommendationRow,
+    ReplayRow,
+    RunRow,
+    SessionRow,
+)
 
 _AT_ONCE = 200
 """Answers in one transaction, so that nobody who gives feedback waits for a long one."""
+DELIVERY_KEPT_S = 7 * 86_400.0
+"""How long a delivery is remembered: far longer than anybody tries again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +35,15 @@ class Pruned:
     runs: int
     feedback: int
     audit: int
+    alerts: int = 0
 
 
 def prune(database: Database, days: float, *, keep_feedback: bool = False, only_count: bool = False) -> Pruned:
-    """Delete answers (with results and feedback) and lines of the audit trail older than ``days`` days.
+    """Delete answers (with results and feedback), alerts and lines of the audit trail older than ``days`` days.
 
-    With ``keep_feedback`` an answer that somebody gave feedback on stays: it is what there is to learn from. Sessions that have
-    ended and replies past their time go as well.
+    With ``keep_feedback`` an answer that somebody gave feedback on stays: it is what there is to learn from. An alert goes by
+    the moment it was opened, for one that nobody ever resolves would stay; should it be told of again, it is opened anew.
+    Sessions that have ended, replies and deliveries past their time go as well.
     """
     limit = time.time() - days * 86400
     answers = select(RecommendationRow.id).where(RecommendationRow.saved_at < limit)
@@ -45,6 +59,7 @@ def prune(database: Database, days: float, *, keep_feedback: bool = False, only_
             count(select(func.count(RunRow.id)).where(RunRow.recommendation_id.in_(answers))),
             count(select(func.count(FeedbackRow.id)).where(FeedbackRow.recommendation_id.in_(answers))),
             count(select(func.count(AuditRow.id)).where(AuditRow.at < limit)),
+            count(select(func.count()).select_from(ALERTS).where(ALERTS.c.opened_at < limit)),
         )
     if not only_count:
         _delete(database, answers, limit)
@@ -56,7 +71,7 @@ def _delete(database: Database, answers: Select[str], limit: float) -> None:
         while True:
             with database.durable.begin() as connection:
                 ids = list(connection.scalars(answers.limit(_AT_ONCE)))
-                for table in (RunRow, FeedbackRow):
+                for table in (JoinedRow, RunRow, FeedbackRow):
                     connection.execute(delete(table).where(table.recommendation_id.in_(ids)))
                 connection.execute(delete(RecommendationRow).where(RecommendationRow.id.in_(ids)))
             if len(ids) < _AT_ONCE:
@@ -65,3 +80,5 @@ def _delete(database: Database, answers: Select[str], limit: float) -> None:
             connection.execute(delete(AuditRow).where(AuditRow.at < limit))
             connection.execute(delete(SessionRow).where(SessionRow.expires_at < time.time()))
             connection.execute(delete(ReplayRow).where(ReplayRow.at < time.time() - KEPT_S))
+            connection.execute(delete(ALERTS).where(ALERTS.c.opened_at < limit))
+            connection.execute(delete(DELIVERIES).where(DELIVERIES.c.taken_at < time.time() - DELIVERY_KEPT_S))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from sqlalchemy import and_, insert, or_, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from revelio.errors import NotFoundError, StoreError
@@ -19,14 +21,15 @@ from revelio.store.credentials import Sessions, Tokens
 from revelio.store.engine import Database, as_store_error
 from revelio.store.masking import mask
 from revelio.store.replays import Replays
-from revelio.store.tables import FeedbackRow, RecommendationRow, RunRow
-from revelio.types import Recommendation, Result
+from revelio.store.tables import FeedbackRow, JoinedRow, RecommendationRow, RunRow
+from revelio.types import RankedQuery, Recommendation, Result
 
 Verdict = Literal["found", "helpful", "not_useful"]
 
 # NaN and infinity have to survive, and a bare dataclass takes no configuration: hence the tuples of one.
 _FIGURES = ConfigDict(ser_json_inf_nan="constants")
 _ANSWER: TypeAdapter[tuple[Recommendation]] = TypeAdapter(tuple[Recommendation], config=_FIGURES)
+_RANKED: TypeAdapter[tuple[RankedQuery]] = TypeAdapter(tuple[RankedQuery], config=_FIGURES)
 _RESULT: TypeAdapter[tuple[Result]] = TypeAdapter(tuple[Result], config=_FIGURES)
 
 
@@ -48,7 +51,8 @@ class Feedback:
 class SavedAnswer:
     """An answer with everything that came after it: each query carries its latest result, feedback is in order of time.
 
-    ``recorded`` is the id of the recorded incident that was asked about; None for a live system.
+    ``recorded`` is the id of the recorded incident that was asked about; None for a live system. The last ``joined`` queries
+    joined after the answer was given, because results brought them up.
     """
 
     id: str
@@ -56,6 +60,12 @@ class SavedAnswer:
     recorded: str | None
     recommendation: Recommendation
     feedback: tuple[Feedback, ...] = ()
+    joined: int = 0
+
+    @property
+    def given(self) -> int:
+        """How many queries the answer had when it was given."""
+        return len(self.recommendation.queries) - self.joined
 
     def said(self, query_id: str | None) -> Feedback | None:
         """The latest feedback on a query, or on the whole answer for None."""
@@ -134,7 +144,24 @@ class Store:
             said = session.scalars(
                 select(FeedbackRow).where(FeedbackRow.recommendation_id == row.id).order_by(FeedbackRow.id)
             ).all()
-            return SavedAnswer(row.id, row.saved_at, row.recorded, _revive(row, runs), tuple(_feedback(f) for f in said))
+            joined = session.scalars(select(JoinedRow).where(JoinedRow.recommendation_id == row.id).order_by(JoinedRow.id)).all()
+            answer = _revive(row, joined, runs)
+            return SavedAnswer(row.id, row.saved_at, row.recorded, answer, tuple(_feedback(f) for f in said), len(joined))
+
+    def join(self, recommendation_id: str, ranked: RankedQuery) -> None:
+        """Add a query to an answer, so that it can be run and judged; nothing happens when it is there already."""
+        row = JoinedRow(
+            recommendation_id=recommendation_id,
+            query_id=ranked.query.id,
+            ranked=_RANKED.dump_json((ranked,)).decode(),
+        )
+        with (
+            suppress(IntegrityError),
+            as_store_error("add a query to the answer", leave=IntegrityError),
+            Session(self.database.durable) as session,
+        ):
+            session.add(row)
+            session.commit()
 
     def save_result(self, recommendation_id: str, query_id: str, result: Result) -> None:
         """Keep what running one of an answer's queries showed."""
@@ -218,11 +245,14 @@ def _feedback(row: FeedbackRow) -> Feedback:
     return Feedback(row.query_id, cast(Verdict, row.verdict), row.note, row.given_at, row.by)
 
 
-def _revive(row: RecommendationRow, runs: Sequence[RunRow]) -> Recommendation:
+def _revive(row: RecommendationRow, joined: Sequence[JoinedRow], runs: Sequence[RunRow]) -> Recommendation:
     try:
         (recommendation,) = _ANSWER.validate_json(row.answer)
+        given = recommendation.queries
+        later = [_RANKED.validate_json(j.ranked)[0] for j in joined]
         results = {run.query_id: _RESULT.validate_json(run.result)[0] for run in runs}
     except ValidationError as error:
         raise StoreError(f"the stored answer {row.id} cannot be read by this version: {error.errors()[0]['msg']}") from error
-    queries = tuple(replace(q, result=results.get(q.query.id, q.result)) for q in recommendation.queries)
+    everything = (*given, *(replace(q, rank=place) for place, q in enumerate(later, len(given) + 1)))
+    queries = tuple(replace(q, result=results.get(q.query.id, q.result)) for q in everything)
     return replace(recommendation, queries=queries)

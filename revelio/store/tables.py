@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Float, ForeignKey, Index, LargeBinary, String, Text
+from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, String, Table, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -26,6 +26,18 @@ class RecommendationRow(Base):
     top_title: Mapped[str] = mapped_column(Text)
     top_probability: Mapped[float] = mapped_column(Float)
     answer: Mapped[str] = mapped_column(Text)
+
+
+class JoinedRow(Base):
+    """A query that joined an answer after it was given: ``ranked`` is its ``RankedQuery`` as JSON, as first ranked."""
+
+    __tablename__ = "joined_queries"
+    __table_args__ = (UniqueConstraint("recommendation_id", "query_id", name="uq_joined_queries"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    recommendation_id: Mapped[str] = mapped_column(ForeignKey("recommendations.id"))
+    query_id: Mapped[str] = mapped_column(Text)
+    ranked: Mapped[str] = mapped_column(Text)
 
 
 class RunRow(Base):
@@ -125,3 +137,35 @@ class ReplayRow(Base):
     status: Mapped[int | None]
     media_type: Mapped[str] = mapped_column(String(100))
     body: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+DELIVERIES = Table(
+    "integration_deliveries",
+    Base.metadata,
+    Column("key", String(300), primary_key=True),
+    Column("taken_at", Float, nullable=False, index=True),
+)
+"""Deliveries that integrations took already."""
+
+ALERTS = Table(
+    "integration_alerts",
+    Base.metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("source", String(32), nullable=False),
+    Column("key", String(64), nullable=False, index=True),
+    Column("open_key", String(64), unique=True),
+    Column("started", String(64), nullable=False),
+    Column("title", Text, nullable=False),
+    Column("report", Text, nullable=False),
+    Column("system", Text, nullable=False),
+    Column("link", Text, nullable=False),
+    Column("opened_at", Float, nullable=False),
+    Column("repeats", Integer, nullable=False),
+    Column("resolved_at", Float),
+    Column("claimed_at", Float),
+    Column("answer_id", Text),
+    Column("failure", Text),
+    Column("channel", Text),
+    Column("thread", Text),
+)
+"""Incidents that alerts opened; ``open_key`` is null once they are resolved."""

@@ -17,6 +17,7 @@ _SECRET = re.compile(r"pass|secret|token|key|credential|auth", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"(://[^:/@\s]*):[^@/\s]*@")
 _FRACTION = re.compile(r"\.\d+")
 RUNNING = "running"
+NOT_CREATED = "not created"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ def parse_event(told: Mapping[str, Any], named: Mapping[str, str]) -> Event | No
 def status_at(container: Container, events: Sequence[Event], moment: float) -> str:
     """What its status was then: the present one, with the events since then taken back."""
     if moment < container.created:
-        return "not created"
+        return NOT_CREATED
     status = container.status
     for event in sorted((e for e in events if e.id == container.id and e.at > moment), reverse=True):
         status = {"pause": RUNNING, "unpause": "paused", "die": RUNNING, "start": "exited"}.get(event.action, status)

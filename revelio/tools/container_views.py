@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from revelio.tools.base import Scope
-from revelio.tools.container_state import RUNNING, Container, Event, status_at
+from revelio.tools.container_state import NOT_CREATED, RUNNING, Container, Event, status_at
 from revelio.tools.figures import counted
 from revelio.types import Cell, Result, StateChange
 
@@ -28,10 +28,13 @@ class Seen:
 
 
 def state(seen: Seen) -> Result:
-    """The status of each; anything but running, now or at any time in the window, is a certain sign."""
+    """The status of each; anything but running, now or at any time in the window, is a certain sign.
+
+    What is known of one that was created later says nothing about the one that it replaced.
+    """
     end = seen.scope.window.end
     statuses = {c.name: status_at(c, seen.events, end) for c in seen.containers}
-    down = [f"{name} is {status}" for name, status in statuses.items() if status != RUNNING]
+    down = [f"{name} is {status}" for name, status in statuses.items() if status not in (RUNNING, NOT_CREATED)]
     was = [f"{c.entity.name} was {c.after}" for c in seen.of("state") if c.after != RUNNING]
     words = down or was
     rows = tuple(

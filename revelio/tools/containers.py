@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.telemetry import Workers
 from revelio.tools import container_views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.container_changes import changes_in
@@ -117,7 +117,7 @@ class Containers:
         if len(named) > MAX_CONTAINERS:
             raise SourceError(self.name, f"{len(named)} containers are too many to inspect at once; at most {MAX_CONTAINERS}")
         watch = self._watch(scope.project)
-        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        with Workers(max_workers=_AT_ONCE) as pool:
             told = pool.submit(watch.events, named, scope.baseline.start, time.time())
             found = list(pool.map(lambda pair: self._inspect(*pair), named.items()))
             events = told.result()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,6 +15,7 @@ from elasticsearch import NotFoundError as NoIndexError
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.telemetry import Workers
 from revelio.tools import links, log_query, log_views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.bounded_node import LIMITS, BoundedNode
@@ -63,7 +63,7 @@ class ElasticsearchLogs:
         problems: Tree = {"terms": {"log.level": [*PROBLEM_LEVELS]}}
         others: Tree = {"bool": {"must_not": [problems]}}
         wanted = [(query, window) for window in (scope.baseline, scope.window) for query in (problems, others)]
-        with ThreadPoolExecutor(max_workers=len(wanted)) as pool:
+        with Workers(max_workers=len(wanted)) as pool:
             parts = list(pool.map(lambda w: self._lines(scope, w[0], w[1], SNAPSHOT_LINES), wanted))
         patterns = mine(parts[:2], parts[2:])[:MAX_PATTERNS]
         return Evidence(
@@ -143,7 +143,7 @@ class ElasticsearchLogs:
         return log_views.by_level(counts, scope)
 
     def _run_new_patterns(self, wanted: Tree, scope: Scope) -> Result:
-        with ThreadPoolExecutor(max_workers=2) as pool:
+        with Workers(max_workers=2) as pool:
             before, now = pool.map(lambda w: self._lines(scope, wanted, w, SNAPSHOT_LINES), (scope.baseline, scope.window))
         return log_views.new_patterns(mine([before], [now]), scope)
 

@@ -10,6 +10,7 @@ import httpx
 from pydantic_core import from_json
 
 from revelio.errors import SourceError
+from revelio.telemetry import traced
 from revelio.tools.base import Limits
 from revelio.tools.bounded_transport import BoundedTransport
 
@@ -55,6 +56,7 @@ class Fetcher:
         if "_client" in self.__dict__:
             self._client.close()
 
+    @traced("revelio.request")
     def _exchange(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, form: Mapping[str, str] | None = None
     ) -> tuple[int, bytes]:

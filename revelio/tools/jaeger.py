@@ -6,13 +6,13 @@ import json
 import re
 import time
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import urlencode
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.telemetry import Workers
 from revelio.tools import links, trace_views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher, TooLargeError
@@ -138,7 +138,7 @@ class Jaeger:
         return sorted(str(n) for n in names or [] if not _OWN.fullmatch(str(n)))
 
     def _pair(self, question: Question, service: str, scope: Scope, most: int) -> tuple[Fetched, Fetched]:
-        with ThreadPoolExecutor(max_workers=2) as pool:
+        with Workers(max_workers=2) as pool:
             older, newer = pool.map(lambda w: self._fetched(question, service, w, most), (scope.baseline, scope.window))
         return older, newer
 

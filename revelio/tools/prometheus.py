@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
@@ -13,6 +12,7 @@ from revelio.anomaly import deviation, signal, split
 from revelio.catalog import Metric, ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.telemetry import Workers
 from revelio.tools import links, promql
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
@@ -71,7 +71,7 @@ class Prometheus:
 
     def snapshot(self, scope: Scope) -> Evidence:
         """Every metric of the catalog for all entities at once: one range query a metric."""
-        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        with Workers(max_workers=_AT_ONCE) as pool:
             found = tuple(s for part in pool.map(lambda m: self._glance(m, scope), self.spec.metrics) for s in part)
         return Evidence(
             window=scope.window,

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from revelio.errors import SourceError
+from revelio.telemetry import span
 
 AT_ONCE = 8
 """Questions that one source is asked at the same time. More wait for their turn."""
@@ -44,7 +45,9 @@ class Turns:
             answer.set_exception(SourceError(self._source, why))
             return
         try:
-            answer.set_result(ask())
+            with span("revelio.ask", tool=self._source):
+                told = ask()
+            answer.set_result(told)
         except BaseException as error:  # whatever it is, it belongs to whoever asked
             answer.set_exception(error)
         finally:

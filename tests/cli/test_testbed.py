@@ -82,7 +82,7 @@ def test_mistakes_are_answered_in_words(revelio: CommandLine, words: tuple[str, 
 
 def test_an_empty_campaign_is_counted(revelio: CommandLine, tmp_path: Path) -> None:
     assert revelio("campaign", "status", "--out", tmp_path, "--json").json["incidents"] == 0
-    assert revelio("campaign", "check-labels", "--out", tmp_path, "--json").json == []
+    assert revelio("campaign", "check-labels", "--out", tmp_path, "--json").json == {"kinds": [], "labels": []}
 
 
 def test_freezing_writes_the_manifest_and_counts_the_splits(revelio: CommandLine, tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from fault_injection.freeze import freeze
-from fault_injection.tally import check_labels, status
+from fault_injection.tally import status
 from revelio.errors import DatasetError
 from revelio.incidents.dataset import open_dataset
-from revelio.incidents.exchange import FaultRecord, Label, Record, Report, write_records
+from revelio.incidents.exchange import FaultRecord, Record, Report, write_records
 from revelio.types import Evidence, Window
 
 SEEN = Evidence(window=Window(20, 40), baseline=Window(0, 20))
@@ -93,12 +93,3 @@ def test_status_counts_incidents_and_void_runs(tmp_path: Path) -> None:
     tally = status(tmp_path)
     assert (tally.incidents, tally.reports, tally.void) == (5, 5, {"not healthy": 1})
     assert tally.by_kind == {"container_pause": 3, "none": 2}
-
-
-def test_labels_are_counted_by_template_as_proven_in_an_incident_or_not(tmp_path: Path) -> None:
-    here, there = (("service", "cart"),), (("service", "orders"),)
-    first = (Label("t", here, 3, 0.9, 0.0, True), Label("t", there, 3, 0.8, 0.6, False))
-    second = (Label("t", here, 3, 0.1, 0.0, False),)
-    store(tmp_path, replace(GOOD[0], labels=first), replace(GOOD[1], labels=second))
-    (proof,) = check_labels(tmp_path)
-    assert (proof.incidents, proof.of, proof.executed, proof.proven, proof.in_baseline) == (1, 2, 3, 1, 1)

@@ -50,6 +50,13 @@ def test_operations_belong_to_their_service() -> None:
     assert accepted_queries(entries, "cart", CANDIDATES, CALLS) == {CANDIDATES[5]: 3, CANDIDATES[6]: 1}
 
 
+def test_a_table_is_found_in_the_database_that_holds_it() -> None:
+    scans = QueryTemplate("scans", "pg", "t", "s", "b", (Blank("table", "table"),))
+    votes, users = query(scans, table="postgres: votes"), query(scans, table="postgres: users")
+    entries = [Accepted(template="scans", grade=3, blanks={"table": "place table"})]
+    assert accepted_queries(entries, "votes", (votes, users), CALLS) == {votes: 3}
+
+
 def test_the_best_grade_wins_where_two_entries_accept_a_query() -> None:
     entries = [
         Accepted(template="log_errors", grade=1, blanks={}),

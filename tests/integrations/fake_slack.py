@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
 import queue
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import Server, ServerConnection, serve
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+CLIENT_ID, CLIENT_SECRET = "1234.5678", "b6c9d0e1f2a3b4c5d6e7f8091a2b3c4d"
 CHANNEL, USER, BOT = "C0123ABC", "U0123ABC", "U0BOT"
 
 
@@ -70,6 +73,10 @@ class FakeSlack:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refuse: dict[str, str] = {}
         self.busy = 0
+        self.files: dict[str, bytes] = {}
+        self.processing = 0
+        self.codes: dict[str, str] = {}
+        self.uploads = 200
         self.sockets: queue.Queue[ServerConnection] = queue.Queue()
         self.acknowledged: queue.Queue[dict[str, Any]] = queue.Queue()
         self._lock = threading.Lock()
@@ -101,16 +108,58 @@ class FakeSlack:
             if method == "apps.connections.open":
                 port = self._ws.socket.getsockname()[1]
                 return {"ok": True, "url": f"ws://127.0.0.1:{port}/link/?ticket=1"}
+            if method == "oauth.v2.access":
+                return self._exchange(token, given)
             if token not in self.tokens:
                 return {"ok": False, "error": "invalid_auth"}
             if method in self.refuse:
                 return {"ok": False, "error": self.refuse[method]}
             if method == "conversations.replies":
                 return {"ok": True, "messages": self.threads.get(given["ts"], []), "has_more": False}
+            if method == "auth.test":
+                return {"ok": True, "team_id": self.tokens[token], "bot_id": "B1", "url": "https://example.slack.com/"}
+            if method == "files.getUploadURLExternal":
+                return self._upload(given)
+            if method == "files.completeUploadExternal":
+                return {"ok": True, "files": json.loads(given["files"])}
             if method in ("chat.postMessage", "chat.update"):
-                wrong = refused(given)
+                wrong = refused(given) or self._unready(given.get("blocks") or [])
                 return {"ok": False, "error": wrong} if wrong else self._write(method, token, given)
             return {"ok": False, "error": "unknown_method"}
+
+    def _exchange(self, secret: str, given: dict[str, Any]) -> dict[str, Any]:
+        """A code, good once, for the token of a workspace."""
+        team = self.codes.pop(given.get("code", ""), "")
+        app = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+        if not team or secret != f"Basic {app}":
+            return {"ok": False, "error": "invalid_code"}
+        token = f"xoxb-{team}-{uuid.uuid4().hex}"
+        self.tokens[token] = team
+        return {
+            "ok": True,
+            "app_id": "A1",
+            "authed_user": {"id": USER},
+            "scope": "commands,chat:write",
+            "token_type": "bot",
+            "access_token": token,
+            "bot_user_id": BOT,
+            "team": {"id": team, "name": f"Workspace {team}"},
+            "enterprise": None,
+            "is_enterprise_install": False,
+        }
+
+    def _upload(self, given: dict[str, Any]) -> dict[str, Any]:
+        file = f"F{len(self.files):09d}"
+        self.files[file] = b""
+        return {"ok": True, "file_id": file, "upload_url": f"http://127.0.0.1:{self._http.server_port}/upload/{file}"}
+
+    def _unready(self, blocks: list[dict[str, Any]]) -> str:
+        """A picture that is not there, or, ``processing`` times, not yet."""
+        wanted = [b["slack_file"]["id"] for b in blocks if b["type"] == "image"]
+        if wanted and self.processing:
+            self.processing -= 1
+            return "invalid_blocks"
+        return "" if all(self.files.get(file) for file in wanted) else "invalid_blocks"
 
     def _write(self, method: str, token: str, given: dict[str, Any]) -> dict[str, Any]:
         blocks = given.get("blocks") or []
@@ -159,6 +208,8 @@ def refused(given: Mapping[str, Any]) -> str:
             wrong = len(block["elements"]) > 25 or any(_wrong_button(b) for b in block["elements"])
         elif block["type"] == "rich_text":
             wrong = not all(text for text in texts([block])) or sum(map(len, texts([block]))) > 4_000
+        elif block["type"] == "image":
+            wrong = not 0 < len(block["alt_text"]) <= 2_000
         else:
             wrong = True
         if wrong:
@@ -189,8 +240,13 @@ def _handler(slack: FakeSlack) -> type[BaseHTTPRequestHandler]:
             self.do_POST()
 
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             path = urlsplit(self.path)
+            if path.path.startswith("/upload/"):
+                slack.files[path.path.removeprefix("/upload/")] = sent
+                self._send(slack.uploads, b"OK")
+                return
+            raw = sent.decode()
             is_json = "json" in self.headers.get("Content-Type", "")
             given = json.loads(raw) if is_json and raw else {k: v[0] for k, v in parse_qs(raw or path.query).items()}
             if path.path.startswith("/response/"):

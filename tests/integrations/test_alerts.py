@@ -13,7 +13,6 @@ from revelio.errors import InvalidInputError, SourceError
 from revelio.integrations import alertmanager, grafana, pagerduty
 from revelio.integrations.alert_book import AlertBook
 from revelio.integrations.intake import Intake
-from revelio.integrations.tables import make_tables
 from revelio.settings import Settings
 from tests.integrations.alerting import SOURCES, Server, again, payload, resolved, serving
 from tests.integrations.fake_slack import FakeSlack
@@ -118,7 +117,7 @@ def test_answer_is_posted_to_slack_once_and_its_end_below_it(settings: Settings,
 
 
 def test_what_a_crash_left_is_answered_after_the_next_start(settings: Settings, desk: Desk, door: DeskDoor) -> None:
-    book = AlertBook(make_tables(desk.store.database))
+    book = AlertBook(desk.store.database)
     left, _ = book.fold(alertmanager.read(payload("alertmanager")), "shop")
     assert left is not None and left.answer_id is None
     with serving(settings, desk) as server:
@@ -126,7 +125,7 @@ def test_what_a_crash_left_is_answered_after_the_next_start(settings: Settings, 
 
 
 def test_only_one_process_answers(desk: Desk) -> None:
-    books = [AlertBook(make_tables(desk.store.database)) for _ in range(2)]
+    books = [AlertBook(desk.store.database) for _ in range(2)]
     incident, _ = books[0].fold(alertmanager.read(payload("alertmanager")), "shop")
     assert incident is not None
     assert [book.claim(incident.id) is not None for book in books] == [True, False]
@@ -208,7 +207,7 @@ def test_many_alerts_make_a_short_report() -> None:
 
 
 def test_intake_closes_with_work_in_hand(desk: Desk, door: DeskDoor, settings: Settings) -> None:
-    intake = Intake(settings.alerts, door, AlertBook(make_tables(desk.store.database)))
+    intake = Intake(settings.alerts, door, AlertBook(desk.store.database))
     taken = intake.take(alertmanager.read(payload("alertmanager")))
     intake.close()
     assert taken.incident is not None
@@ -220,7 +219,7 @@ def test_secrets_in_an_alert_are_masked_before_they_are_kept(desk: Desk) -> None
     odd["commonAnnotations"]["summary"] = odd["alerts"][0]["annotations"]["summary"] = (
         "login of jo@example.com with password=hunter2 fails"
     )
-    book = AlertBook(make_tables(desk.store.database), masked=("secrets", "emails"))
+    book = AlertBook(desk.store.database, masked=("secrets", "emails"))
     incident, _ = book.fold(grafana.read(odd), "shop")
     assert incident is not None
     for text in (incident.title, incident.report):

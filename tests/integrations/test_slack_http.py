@@ -11,7 +11,7 @@ import pytest
 
 from revelio.settings import Settings
 from revelio.types import Recommendation
-from tests.integrations.fake_slack import CHANNEL, USER, FakeSlack, fake_slack, form, signed
+from tests.integrations.fake_slack import CHANNEL, USER, FakeSlack, Posted, fake_slack, form, signed
 from tests.integrations.slack_app import COMMAND, Http, command, mention, over_http, shortcut
 from webui.desk import Desk
 
@@ -71,9 +71,51 @@ def test_run_posts_the_evidence_and_marks_the_message(http: Http, slack: FakeSla
     slack.wait(lambda: "▶" in answer.words)
     evidence = slack.messages[-1]
     assert evidence.thread == "1789999999.000100"
-    assert "cart was throttled 0.78 s in every second" in evidence.words and "█" in evidence.words
+    assert "cart was throttled 0.78 s in every second" in evidence.words
     assert any("Running 1." in words for words in answer.history)
     assert answer.button("Run again")
+
+
+def run_first(http: Http, slack: FakeSlack) -> Posted:
+    """The evidence that comes of pressing Run."""
+    http.command()
+    answer = slack.answer()
+    http.press(answer.button("Run"), answer.ts)
+    slack.wait(lambda: "▶" in answer.words, 40.0)
+    return slack.messages[-1]
+
+
+@pytest.mark.parametrize("processing", [0, 2])
+def test_series_are_shown_as_a_picture_with_its_words_once_slack_has_it_ready(
+    http: Http, slack: FakeSlack, processing: int
+) -> None:
+    slack.processing = processing
+    evidence = run_first(http, slack)
+    (shown,) = (b for b in evidence.blocks if b["type"] == "image")
+    png = slack.files[shown["slack_file"]["id"]]
+    assert png.startswith(b"\x89PNG")
+    assert "cart: 0.0241 s/s before, 0.778 s/s now" in shown["alt_text"]
+    assert "cart was throttled" in evidence.words and "█" not in evidence.words
+    assert not any(given.get("channel_id") for method, given in slack.calls if method == "files.completeUploadExternal")
+
+
+@pytest.mark.parametrize("trouble", ["scope", "upload", "never ready"])
+def test_series_are_told_as_text_where_slack_takes_no_picture(http: Http, slack: FakeSlack, trouble: str) -> None:
+    if trouble == "scope":
+        slack.refuse["files.getUploadURLExternal"] = "missing_scope"
+    slack.uploads = 500 if trouble == "upload" else 200
+    slack.processing = 99 if trouble == "never ready" else 0
+    evidence = run_first(http, slack)
+    assert "cart was throttled" in evidence.words and "█" in evidence.words
+    assert not [b for b in evidence.blocks if b["type"] == "image"]
+
+
+def test_what_has_no_series_is_told_as_text(http: Http, slack: FakeSlack) -> None:
+    http.command()
+    answer = slack.answer()
+    http.press(answer.button("Run", 3), answer.ts)
+    slack.wait(lambda: "▶" in answer.words)
+    assert not slack.files and not [b for b in slack.messages[-1].blocks if b["type"] == "image"]
 
 
 def test_verdict_is_kept_and_shown(http: Http, slack: FakeSlack, desk: Desk) -> None:

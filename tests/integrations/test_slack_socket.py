@@ -13,7 +13,6 @@ from revelio.errors import InvalidInputError
 from revelio.integrations.deliveries import Deliveries
 from revelio.integrations.slack.bot import Bot
 from revelio.integrations.slack.transport import over_socket
-from revelio.integrations.tables import make_tables
 from tests.integrations.fake_slack import FakeSlack
 from tests.integrations.slack_app import COMMAND, command, mention, press, slack_settings
 from webui.desk import Desk
@@ -23,7 +22,7 @@ from webui.door import DeskDoor
 @pytest.fixture
 def bot(desk: Desk, door: DeskDoor, slack: FakeSlack) -> Iterator[Bot]:
     """A bot that listens to nothing yet."""
-    bot = Bot(slack_settings(slack), door, Deliveries(make_tables(desk.store.database)))
+    bot = Bot(slack_settings(slack), door, Deliveries(desk.store.database))
     yield bot
     bot.close()
 
@@ -48,6 +47,9 @@ def test_command_is_acknowledged_and_answered(socket: ServerConnection, slack: F
     answer = slack.answer()
     send(socket, slack, "interactive", press(slack, answer.button("Found it"), answer.ts), "e2")
     slack.wait(lambda: "✔ Found it" in answer.words)
+    send(socket, slack, "interactive", press(slack, answer.button("Run"), answer.ts), "e3")
+    slack.wait(lambda: "▶" in answer.words)
+    assert [b["type"] for b in slack.messages[-1].blocks] == ["rich_text", "image"]
 
 
 def test_what_is_delivered_again_is_answered_once(socket: ServerConnection, slack: FakeSlack) -> None:
@@ -62,7 +64,7 @@ def test_what_is_delivered_again_is_answered_once(socket: ServerConnection, slac
 
 
 def test_missing_tokens_are_named(desk: Desk, door: DeskDoor, slack: FakeSlack) -> None:
-    deliveries = Deliveries(make_tables(desk.store.database))
+    deliveries = Deliveries(desk.store.database)
     with pytest.raises(InvalidInputError, match=r"slack\.bot_token"):
         Bot(slack_settings(slack, bot_token=""), door, deliveries)
     bot = Bot(slack_settings(slack, app_token=""), door, deliveries)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,20 @@ import pytest
 import yaml
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from revelio.errors import InvalidInputError
-from revelio.settings import BUNDLED
-from revelio.telemetry import start_traces, traced
+from revelio.settings import BUNDLED, Backend, SystemSettings
+from revelio.telemetry import Workers, start_traces, traced
 from revelio.telemetry_logs import JsonLines, TextLines, request_id
+from revelio.workbench import Workbench
+from tests.webui import made
 from webui.figures import Figures
 from webui.request_ids import RequestIds
 
@@ -68,8 +75,10 @@ def test_served_recommendation_is_a_trace_and_its_log_lines_have_the_request_id(
     with (
         (tmp_path / "log").open("wb") as log,
         subprocess.Popen(command, env=environ, cwd=tmp_path, stderr=log, stdout=subprocess.DEVNULL) as server,
+        ExitStack() as ends,
     ):
-        url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 60
+        ends.callback(server.terminate)
+        url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 240
         while True:
             try:
                 httpx.get(f"{url}/healthz").raise_for_status()
@@ -80,7 +89,7 @@ def test_served_recommendation_is_a_trace_and_its_log_lines_have_the_request_id(
         incident = sorted((BUNDLED / "incidents").glob("*.xz"))[0].name.split(".")[0]
         asked = {"report": "the secret report", "incident": incident, "run": True}
         for body in (asked, {"report": "the secret report", "system": "shop"}):
-            reply = httpx.post(f"{url}/api/v1/recommendations", json=body, headers={"X-Request-Id": "my-id-1"}, timeout=60)
+            reply = httpx.post(f"{url}/api/v1/recommendations", json=body, headers={"X-Request-Id": "my-id-1"}, timeout=240)
             assert reply.status_code == 200 and reply.headers["x-request-id"] == "my-id-1"
         server.terminate()
         server.wait(30)
@@ -95,6 +104,74 @@ def test_served_recommendation_is_a_trace_and_its_log_lines_have_the_request_id(
     mine = [line for line in lines if line.get("http.request.id") == "my-id-1"]
     assert any("POST /api/v1/recommendations 200" in line["message"] for line in mine)
     assert "secret" not in json.dumps(lines)
+
+
+@pytest.fixture
+def finished(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    """Every span that ended in this process."""
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)  # a process can have a provider but once
+    return exporter
+
+
+def like_prometheus(request: Request) -> Response:
+    """The answer to any range query: cart, at one half."""
+    start, end, step = (float(request.values[name]) for name in ("start", "end", "step"))
+    values = [[start + n * step, "0.5"] for n in range(int((end - start) / step) + 1)]
+    found = [{"metric": {"container": "cart", "service": "cart"}, "values": values}]
+    told = {"status": "success", "data": {"resultType": "matrix", "result": found}}
+    return Response(json.dumps(told), content_type="application/json")
+
+
+def test_everything_done_for_a_recommendation_is_one_tree_of_spans_and_tells_nothing_private(
+    finished: InMemorySpanExporter, httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    httpserver.expect_request("/api/v1/query_range").respond_with_handler(like_prometheus)
+    asked = made.settings(tmp_path)
+    settings = asked.model_copy(
+        update={"systems": {"shop": SystemSettings(backends={"prometheus": Backend(url=httpserver.url_for("").rstrip("/"))})}}
+    )
+    bench = Workbench(settings, recommender=made.stand_in(settings))
+    answer = bench.recommend("the secret report", system="shop", run=True)
+    bench.close()
+    assert answer.queries and not answer.degraded
+    spans: dict[int, ReadableSpan] = {s.context.span_id: s for s in finished.get_finished_spans() if s.context}
+    parents = {s: spans[s.parent.span_id].name if s.parent else "" for s in spans.values()}
+    assert [s.name for s, parent in parents.items() if not parent] == ["revelio.recommend"]
+    assert {(parent, s.name) for s, parent in parents.items()} >= {
+        ("revelio.recommend", "revelio.snapshot"),
+        ("revelio.snapshot", "revelio.ask"),
+        ("revelio.recommend", "revelio.run"),
+        ("revelio.run", "revelio.ask"),
+        ("revelio.ask", "revelio.request"),
+    }
+    assert {s.attributes["tool"] for s in spans.values() if s.attributes and s.name == "revelio.ask"} == {"prometheus"}
+    told = " ".join(s.to_json() for s in spans.values())
+    assert "secret" not in told and "cart" not in told
+
+
+def test_error_in_a_span_is_told_by_its_kind_alone(finished: InMemorySpanExporter) -> None:
+    @traced("x")
+    def work() -> None:
+        raise InvalidInputError("the secret report")
+
+    with pytest.raises(InvalidInputError):
+        work()
+    (span,) = finished.get_finished_spans()
+    assert span.status.description == "InvalidInputError"
+    assert "secret" not in span.to_json()
+
+
+def test_work_in_other_threads_is_done_under_the_request_that_gave_it() -> None:
+    token = request_id.set("r1")
+    try:
+        with Workers(2) as pool:
+            assert list(pool.map(lambda _: request_id.get(), range(4))) == ["r1"] * 4
+            request_id.set("r2")
+            assert pool.submit(request_id.get).result() == "r2"
+    finally:
+        request_id.reset(token)
 
 
 def test_spans_cost_nothing_and_change_nothing_without_an_address() -> None:

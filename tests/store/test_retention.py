@@ -11,7 +11,8 @@ import pytest
 from revelio.incidents.exchange import Label, read_records, write_records
 from revelio.store import Actor, Store
 from revelio.store.export import exported
-from revelio.store.retention import Pruned, prune
+from revelio.store.retention import DELIVERY_KEPT_S, Pruned, prune
+from revelio.store.tables import ALERTS, DELIVERIES
 from tests.store.made import ANSWER, QUERY, RESULT
 
 DAY = 86_400.0
@@ -54,6 +55,27 @@ def test_many_old_answers_go_too(store: Store, monkeypatch: pytest.MonkeyPatch) 
         store.save(ANSWER)
     assert prune(store.database, 0).answers == 7
     assert store.history() == ()
+
+
+def test_old_alerts_go_whether_resolved_or_not(store: Store) -> None:
+    now = time.time()
+    told = {"source": "grafana", "started": "", "title": "t", "report": "r", "system": "shop", "link": "", "repeats": 0}
+    rows = [(days, {"opened_at": now - days * DAY, "key": str(days)}) for days in (1, 40, 100)]
+    with store.database.durable.begin() as connection:
+        connection.execute(ALERTS.insert(), [told | row | {"open_key": row["key"] if d < 100 else None} for d, row in rows])
+    assert prune(store.database, 90, only_count=True).alerts == 1
+    assert prune(store.database, 30).alerts == 2
+    with store.database.engine.connect() as connection:
+        assert connection.execute(ALERTS.select()).one().key == "1"
+
+
+def test_deliveries_go_when_nobody_would_try_again(store: Store) -> None:
+    with store.database.durable.begin() as connection:
+        taken = [{"key": "old", "taken_at": time.time() - DELIVERY_KEPT_S - 60}, {"key": "new", "taken_at": time.time()}]
+        connection.execute(DELIVERIES.insert(), taken)
+    prune(store.database, 365)
+    with store.database.engine.connect() as connection:
+        assert connection.execute(DELIVERIES.select()).one().key == "new"
 
 
 def test_an_export_is_read_back_as_incidents(store: Store, tmp_path: Path) -> None:

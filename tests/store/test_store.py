@@ -19,8 +19,10 @@ from sqlalchemy import Connection, event, text
 from revelio.errors import NotFoundError, StoreError
 from revelio.store import Actor, Store
 from revelio.store.engine import config, open_engine
+from revelio.store.export import record_of
+from revelio.store.retention import prune
 from revelio.store.store import _ANSWER
-from revelio.store.tables import Base
+from revelio.store.tables import ALERTS, DELIVERIES, Base
 from tests.store.made import ANSWER, QUERY, RESULT, SERIES, answer_about
 
 
@@ -81,6 +83,22 @@ def test_feedback_on_what_does_not_exist_is_refused(store: Store) -> None:
     saved = store.save(ANSWER).id
     with pytest.raises(NotFoundError, match=f"there are: {QUERY.id}"):
         store.add_feedback(saved, "other", "found")
+
+
+def test_a_query_that_joins_an_answer_is_run_judged_and_forgotten_with_it(store: Store) -> None:
+    saved = store.save(ANSWER).id
+    given = len(ANSWER.queries)
+    late = replace(ANSWER.queries[0], rank=17, query=replace(QUERY, bindings=(("container", "late"),)))
+    for _ in range(2):
+        store.join(saved, late)
+    store.save_result(saved, late.query.id, RESULT)
+    store.add_feedback(saved, late.query.id, "found")
+    loaded = store.load(saved)
+    assert (loaded.joined, loaded.given) == (1, given)
+    assert loaded.recommendation.queries[-1] == replace(late, rank=given + 1, result=RESULT)
+    assert [label.bindings for label in record_of(loaded).labels] == [late.query.bindings]
+    prune(store.database, 0)
+    assert store.history() == ()
 
 
 def test_a_result_needs_its_answer(store: Store) -> None:
@@ -224,6 +242,22 @@ def test_an_answer_saved_before_there_were_accounts_is_still_there(url: str) -> 
     assert loaded.recommendation == ANSWER
     assert [(f.verdict, f.by) for f in loaded.feedback] == [("found", "")]
     store.close()
+
+
+def test_a_database_that_took_alerts_before_their_migration_keeps_them(url: str) -> None:
+    engine = open_engine(url)
+    with engine.begin() as connection:
+        command.downgrade(config(connection), "0002")
+        DELIVERIES.create(connection)
+        ALERTS.create(connection)
+        connection.execute(DELIVERIES.insert(), {"key": "d1", "taken_at": 1.0})
+    engine.dispose()
+    engine = open_engine(url)
+    with engine.connect() as connection:
+        assert connection.execute(DELIVERIES.select()).one().key == "d1"
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+    engine.dispose()
 
 
 def test_pages_of_the_history_leave_none_out_even_when_saved_at_once(store: Store) -> None:

@@ -82,6 +82,13 @@ def test_a_pause_that_is_over_still_shows(engine: FakeEngine, tool: Containers) 
     assert (signal, summary) == (1.0, "cart was paused")
 
 
+def test_one_that_was_created_after_the_window_does_not_say_that_the_one_before_was_down(
+    engine: FakeEngine, tool: Containers
+) -> None:
+    engine.containers[0].created, engine.containers[0].started = END + 5, END + 6
+    assert ask(tool, "state") == (0.0, "cart is not created")
+
+
 def test_a_pause_whose_event_is_forgotten_is_dated_by_the_last_health_check(engine: FakeEngine, tool: Containers) -> None:
     cart = engine.containers[0]
     cart.status, cart.checks = "paused", [(START - 3.0, 0), (START + 2.0, 0)]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from revelio.anomaly import PRESENT
 from revelio.candidates import candidates
 from revelio.catalog import Catalog, load_catalog
+from revelio.errors import NotFoundError
 from revelio.incidents.exchange import FaultRecord, Record, Report, write_records
-from revelio.recommender import Recommender
+from revelio.ranker.moves import Move
+from revelio.recommender import Recommender, Reranking
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.types import (
     Entity,
@@ -163,6 +168,24 @@ class StandIn(Recommender):
         )
         abstain = 0.83 if "all fine" in incident.report else 0.04
         return Recommendation(incident, ranked, abstain, self.model, incident.evidence.missing, 6.4)
+
+    def find(self, incident: Incident, query_id: str) -> RankedQuery:
+        for ranked in self.recommend(incident, 50).queries:
+            if ranked.query.id == query_id:
+                return ranked
+        raise NotFoundError(f"no query {query_id!r} can be asked about this incident")
+
+    def rerank(self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5) -> Reranking:
+        """What stands out, what was not run, what shows nothing: in this order, the first ``k`` and whatever was kept."""
+        shown = {(f.template, f.bindings): f.signal >= PRESENT for f in incident.findings}
+        had = {q.query.id: q for q in kept}
+        everything = [had.get(q.query.id, q) for q in self.recommend(incident, 50).queries]
+        key = {True: 0, None: 1, False: 2}
+        ordered = sorted(everything, key=lambda q: key[shown.get((q.query.template.id, q.query.bindings))])
+        chosen = [q for place, q in enumerate(ordered) if place < k or q.query.id in had]
+        queries = tuple(replace(q, rank=place) for place, q in enumerate(chosen, 1))
+        moves = tuple(Move(q.rank, f"from {q.rank}, the stand-in says") for q in chosen)
+        return Reranking(Recommendation(incident, queries, 0.02, self.model, incident.evidence.missing), moves)
 
 
 def settings(folder: Path, *records: Record) -> Settings:

@@ -13,6 +13,17 @@ ASK = "/api/v1/recommendations"
 CART = "prometheus.throttling-"
 
 
+def test_an_answer_can_be_had_in_the_order_of_what_came_back(client: TestClient, answer_id: str) -> None:
+    address = f"/api/v1/recommendations/{answer_id}"
+    first = client.get(address).json()["queries"][0]
+    assert first["moved"] is None
+    client.post(f"{address}/queries/{first['id']}/run")
+    queries = client.get(address, params={"order": "evidence"}).json()["queries"]
+    assert queries[0]["moved"] == {"before": 1, "because": "from 1, the stand-in says"}
+    assert queries[0]["result"]["signal"] > 0
+    assert client.get(address, params={"order": "sideways"}).status_code == 422
+
+
 def problem(reply: Any, status: int) -> dict[str, Any]:
     assert reply.status_code == status, reply.text
     assert reply.headers["content-type"] == "application/problem+json"
@@ -141,7 +152,7 @@ def test_what_does_not_exist_is_404(client: TestClient, method: str, path: str) 
 
 def test_feedback_on_another_answers_query_is_refused(client: TestClient, answer_id: str) -> None:
     reply = client.post(f"{ASK}/{answer_id}/feedback", json={"query_id": "other", "verdict": "found"})
-    assert "there are" in problem(reply, 404)["detail"]
+    assert "no query 'other'" in problem(reply, 404)["detail"]
     problem(client.post(f"{ASK}/{answer_id}/feedback", json={"query_id": "other", "verdict": "superb"}), 422)
     problem(client.post(f"{ASK}/{answer_id}/queries/other/run"), 404)
 

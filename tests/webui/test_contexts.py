@@ -45,6 +45,7 @@ def test_ask(client: TestClient) -> None:
         ),
         examples=(Example("shop-0001", made.REPORT), Example("shop-0002", "orders page is all fine now")),
         max_chars=20_000,
+        masks="secrets, e-mail addresses and card numbers",
     )
 
 

@@ -8,6 +8,7 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
+from revelio.errors import ArtifactError
 from tests.webui import made
 from webui.pages.answer import PART
 from webui.rendering import STATIC
@@ -251,18 +252,56 @@ def test_filters_show_what_was_typed_as_text(client: TestClient) -> None:
         assert "Nothing matches" in page
 
 
-def test_the_first_three_are_run_and_the_answer_reordered_by_what_came_back(client: TestClient) -> None:
+def test_the_first_three_are_run_and_the_model_ranks_anew_by_what_came_back(client: TestClient) -> None:
     address = asked(client)
     reply = client.post(f"{address}/run-first", data={})
     assert (reply.status_code, reply.headers["location"]) == (303, f"{address}?order=evidence#cards")
     page = unescape(client.get(f"{address}?order=evidence").text)
     assert "3 of 5 have a result." in page
-    assert "Same place: its result stands out" in page
-    assert "no result yet" in page
+    assert "from 1, the stand-in says" in page
     assert page.count('aria-label="Evidence"') == 3
     plain = client.get(address).text
-    assert "no result yet" not in plain
+    assert "the stand-in says" not in plain
     assert 'href="' + address + '" aria-current="true"' in plain
+
+
+def test_a_query_that_results_bring_up_joins_the_answer_once_it_is_run_or_judged(client: TestClient) -> None:
+    ask = {"report": made.REPORT, "incident": "shop-0001"}
+    more = client.post("/api/v1/recommendations", json=ask | {"k": 7}).json()["queries"][5:]
+    address = asked(client)
+    form = {"query_id": more[0]["id"], "verdict": "found"}
+    assert client.post(f"{address}/feedback", data=form).headers["location"] == f"{address}#query-6"
+    client.post(f"{address}/run", data={"query_id": more[1]["id"]})
+    page = client.get(address).text
+    assert page.count("Joined later: results brought it up") == 2
+    assert queries(page)[5:] == [q["id"] for q in more]
+    answer = client.get(f"/api/v1/recommendations/{address.removeprefix('/r/')}").json()
+    assert [q["rank"] for q in answer["queries"]] == [1, 2, 3, 4, 5, 6, 7]
+    assert client.post(f"{address}/run", data={"query_id": "none.such-00000000"}).status_code == 404
+
+
+def test_the_next_three_are_run_in_the_order_of_what_came_back(client: TestClient) -> None:
+    address = asked(client)
+    assert "Run the next" not in client.get(f"{address}?order=evidence").text
+    client.post(f"{address}/run-first", data={})
+    assert f'action="{address}/run-first?order=evidence"' in client.get(f"{address}?order=evidence").text
+    client.post(f"{address}/run-first?order=evidence", data={})
+    assert client.get(address).text.count("Not run.") == 2, "those after the first three have no recorded result"
+
+
+def test_an_answer_that_cannot_be_ranked_anew_is_shown_as_it_was_given(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*_: object) -> None:
+        raise ArtifactError("the model folder is damaged")
+
+    address = asked(client)
+    client.post(f"{address}/run-first", data={})
+    monkeypatch.setattr(made.StandIn, "rerank", damaged)
+    page = client.get(f"{address}?order=evidence")
+    assert page.status_code == 200
+    assert "Not ranked anew." in page.text and "the model folder is damaged" in page.text
+    assert f'href="{address}" aria-current="true"' in page.text
 
 
 def test_a_query_that_cannot_be_run_with_the_first_three_says_why(client: TestClient) -> None:
@@ -277,11 +316,11 @@ def test_a_run_in_the_order_of_what_came_back_stays_in_it(client: TestClient) ->
     address = asked(client)
     query = queries(client.get(address).text)[1]
     reply = client.post(f"{address}/run", data={"query_id": query, "order": "evidence"})
-    assert reply.headers["location"] == f"{address}?order=evidence#query-2"
+    assert reply.headers["location"] == f"{address}?order=evidence#query-1", "it stands first now"
     reply = client.post(
         f"{address}/feedback", data={"query_id": query, "verdict": "found", "order": "evidence"}, headers={PART: "card"}
     )
-    assert "Up from 2: its result stands out" in reply.text
+    assert "from 2, the stand-in says" in reply.text
     assert 'name="order" value="evidence"' in reply.text
 
 

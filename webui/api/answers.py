@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from revelio.presentation import ResultView, recommendation_json, result_view
+from revelio.presentation import MoveView, ResultView, recommendation_json, result_view
 from revelio.store import Feedback, SavedAnswer
 from revelio.store.masking import masked_kinds
 from webui.api.desk import TheDesk
@@ -27,6 +28,10 @@ from webui.schemas import (
 
 api = APIRouter(prefix="/api/v1", tags=["api"], route_class=ReplayedRoute)
 _ONCE = [Depends(idempotency_key)]
+Order = Annotated[
+    Literal["rank", "evidence"],
+    Query(description="`evidence`: ranked anew, given what those of its queries showed that were run; others can join"),
+]
 Panels = Annotated[bool, Query(description="Say of each result how it is drawn, too")]
 
 
@@ -64,9 +69,16 @@ def list_recommendations(
     response_description="The answer",
     responses=refusals(404, 422),
 )
-def show(recommendation_id: str, desk: TheDesk, panels: Panels = False) -> AnswerView:
+def show(recommendation_id: str, desk: TheDesk, panels: Panels = False, order: Order = "rank") -> AnswerView:
     """An earlier answer, with the results that its queries have given since."""
-    return _view(desk.answer(recommendation_id), panels=panels)
+    saved = desk.answer(recommendation_id)
+    if order == "rank":
+        return _view(saved, panels=panels)
+    anew = desk.reranked(saved)
+    view = _view(replace(saved, recommendation=anew.recommendation), panels=panels)
+    for query, move in zip(view.queries, anew.moves, strict=True):
+        query.moved = MoveView(before=move.before, because=move.because)
+    return view
 
 
 @api.post(
@@ -77,7 +89,7 @@ def show(recommendation_id: str, desk: TheDesk, panels: Panels = False) -> Answe
     dependencies=_ONCE,
 )
 def run_query(recommendation_id: str, query_id: str, desk: TheDesk, panels: Panels = False) -> ResultView:
-    """Run one query of an answer, read only, in that answer's window."""
+    """Run one query, read only, in an answer's window: one of the answer's own, or any that it could have had."""
     result = desk.run(recommendation_id, query_id)
     return result_view(result, desk.answer(recommendation_id).recommendation.incident.evidence if panels else None)
 

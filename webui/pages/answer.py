@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from revelio.errors import InvalidInputError, NotFoundError, SourceError
 from revelio.store import Verdict
 from webui.api import TheDesk
-from webui.cards import answer_page, card, standings
+from webui.cards import answer_page, card, shown
 from webui.contexts import CardPart
 from webui.desk import Desk
 from webui.pages.forms import read_form
@@ -54,9 +54,9 @@ async def run(request: Request, answer_id: str, desk: TheDesk) -> Response:
 
 
 @router.post("/r/{answer_id}/run-first")
-def run_first(answer_id: str, desk: TheDesk) -> Response:
-    """Run the first three at once, then show the answer in the order of what came back."""
-    desk.run_first(answer_id, _FIRST)
+def run_first(answer_id: str, desk: TheDesk, order: str = "") -> Response:
+    """Run the first three at once, or the next three in the order of what came back; then show the answer in that order."""
+    desk.run_first(answer_id, _FIRST, by_evidence=order == BY_EVIDENCE)
     return RedirectResponse(f"{_address(answer_id, BY_EVIDENCE)}#cards", 303)
 
 
@@ -82,15 +82,17 @@ async def feedback(request: Request, answer_id: str, desk: TheDesk) -> Response:
 
 def _after(request: Request, desk: Desk, answer_id: str, query_id: str, order: str, failure: str = "") -> Response:
     saved = desk.answer(answer_id)
-    reordered = order == BY_EVIDENCE
-    standing = next((s for s in standings(saved, reordered) if s.ranked.query.id == query_id), None)
-    if standing is None:
+    view = shown(desk, saved, order == BY_EVIDENCE)
+    found = next(
+        ((q, why) for q, why in zip(view.recommendation.queries, view.moved, strict=True) if q.query.id == query_id), None
+    )
+    if found is None:
         raise NotFoundError(f"no query {query_id!r} in this answer")
     if PART in request.headers:
-        return render(request, CardPart(card(desk, saved, standing, failure), reordered))
+        return render(request, CardPart(card(desk, saved, *found, failure), view.reordered))
     if failure:
-        return render(request, answer_page(desk, saved, reordered=reordered, failure=(query_id, failure)))
-    return RedirectResponse(f"{_address(answer_id, order)}#query-{standing.ranked.rank}", 303)
+        return render(request, answer_page(desk, saved, reordered=view.reordered, failure=(query_id, failure)))
+    return RedirectResponse(f"{_address(answer_id, order)}#query-{found[0].rank}", 303)
 
 
 def _address(answer_id: str, order: str) -> str:

@@ -19,7 +19,7 @@ from webui.pages.forms import moment_of, read_form
 from webui.pasting import tidy
 from webui.problems import status_of
 from webui.rendering import render
-from webui.wording import moment, shorten
+from webui.wording import masked_words, moment, shorten
 
 log = logging.getLogger(__name__)
 router = APIRouter(include_in_schema=False)
@@ -84,6 +84,7 @@ def _ask_page(
         recorded=incidents,
         examples=_examples(recorded),
         max_chars=desk.bench.settings.max_report_chars,
+        masks=masked_words(desk.bench.settings.mask),
         at=at,
         refused=refused,
         troubles=tuple(t for t in desk.troubles() if t != refused),

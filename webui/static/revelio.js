@@ -21,7 +21,7 @@ function onClick(event) {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.copy) copy(document.getElementById(button.dataset.copy).textContent, button);
-  if ("copyAddress" in button.dataset) copy(location.origin + location.pathname, button);
+  if ("copyAddress" in button.dataset) copy(location.origin + location.pathname + location.search, button);
 }
 
 async function swapCard(form, submitter) {

@@ -16,12 +16,18 @@ from revelio.integrations.door import Door, choose_system
 from revelio.integrations.slack.asking import HELP, Asked
 from revelio.integrations.slack.blocks import Message, answer_message, evidence_message, plain_message
 from revelio.integrations.slack.place import Place
+from revelio.presentation import exhibit
+from revelio.presentation.panels import Chart
+from revelio.presentation.pictures import picture
 from revelio.store import SavedAnswer, Verdict
+from revelio.types import Evidence, RankedQuery, Result
 
 log = logging.getLogger(__name__)
 
 _PAGE = 200
 _LOCKS = 16
+_PICTURES = 4
+"""Charts in one message. What has more units than that reads better as text."""
 
 
 class Answering:
@@ -86,7 +92,7 @@ class Answering:
             self._redraw(place, answer_id)
             raise
         if ranked is not None:
-            place.reply(evidence_message(ranked, result))
+            _show(place, ranked, result, saved.recommendation.incident.evidence)
         self._redraw(place, answer_id)
 
     def _redraw(self, place: Place, answer_id: str) -> None:
@@ -104,6 +110,14 @@ class Answering:
         except Exception:
             log.exception("a question from Slack failed")
             place.reply(plain_message("This is a fault in Revelio, not in what you wrote. Its log has the details."))
+
+
+def _show(place: Place, ranked: RankedQuery, result: Result, evidence: Evidence) -> None:
+    """Series as pictures where they can be had; all else, and they too where not, in a few lines of text."""
+    charts = [panel for panel in exhibit(result, evidence).panels if isinstance(panel, Chart)]
+    drawn = [picture(chart) for chart in charts] if len(charts) <= _PICTURES else []
+    if not drawn or not place.illustrate(evidence_message(ranked, result, illustrated=True), drawn):
+        place.reply(evidence_message(ranked, result))
 
 
 def thread_messages(client: WebClient, channel: str, thread: str) -> list[dict[str, Any]]:

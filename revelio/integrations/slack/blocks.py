@@ -17,7 +17,7 @@ from revelio.types import RankedQuery, Result, fill
 Block = dict[str, Any]
 TOP = 3
 """How many queries a message shows."""
-MAX_TITLE, MAX_TEXT, MAX_CODE, MAX_URL, MAX_LABEL = 200, 800, 2_400, 3_000, 75
+MAX_TITLE, MAX_TEXT, MAX_CODE, MAX_URL, MAX_LABEL, MAX_ALT = 200, 800, 2_400, 3_000, 75, 2_000
 SAID: dict[Verdict, str] = {"found": "Found it", "helpful": "Helpful", "not_useful": "Not useful"}
 ABSTAINS = 0.5
 
@@ -52,8 +52,8 @@ def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "") -> Me
     return Message(_summary(saved), tuple(blocks))
 
 
-def evidence_message(ranked: RankedQuery, result: Result) -> Message:
-    """What running a query showed, for the thread."""
+def evidence_message(ranked: RankedQuery, result: Result, *, illustrated: bool = False) -> Message:
+    """What running a query showed, for the thread; ``illustrated`` when pictures of its series come with it."""
     head = [
         _text(f"{cut(f'{ranked.rank}. {ranked.query.title}', MAX_TITLE)}\n", bold=True),
         _text(f"{cut(result.summary, MAX_TEXT)}\n"),
@@ -61,9 +61,16 @@ def evidence_message(ranked: RankedQuery, result: Result) -> Message:
     ]
     blocks = [_rich(head)]
     body = compact(result)
-    if body:
+    if body and not illustrated:
         blocks.append(_code(body))
+    elif result.truncated:
+        blocks.append(_rich([_text("… cut off at the limit of the query", italic=True)]))
     return Message(escape(cut(f"{ranked.query.title}: {result.summary}", MAX_TEXT)), tuple(blocks))
+
+
+def image(file: str, alt: str) -> Block:
+    """A picture that was uploaded, by the id of its file."""
+    return {"type": "image", "slack_file": {"id": file}, "alt_text": cut(alt, MAX_ALT)}
 
 
 def plain_message(text: str, *, user: str = "", quote: str = "") -> Message:

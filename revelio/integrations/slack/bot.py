@@ -20,6 +20,7 @@ from revelio.integrations.door import Door
 from revelio.integrations.slack.answering import Answering, thread_messages
 from revelio.integrations.slack.asking import HELP, Asked, read, read_thread
 from revelio.integrations.slack.blocks import Message, plain_message, read_button
+from revelio.integrations.slack.installations import Installations
 from revelio.integrations.slack.place import ForOne, InChannel, Place
 from revelio.store import SavedAnswer, Verdict
 
@@ -33,12 +34,25 @@ _LOOKING = "Looking …"
 class Bot:
     """One bot for all its workspaces. ``app`` takes what Slack sends, over HTTP or a socket."""
 
-    def __init__(self, settings: SlackSettings, door: Door, deliveries: Deliveries, *, max_chars: int = 20_000) -> None:
-        """Raises ``InvalidInputError`` when no bot token is set. Connects to nothing."""
-        if not settings.bot_token.get_secret_value() and not settings.bot_tokens:
+    def __init__(
+        self,
+        settings: SlackSettings,
+        door: Door,
+        deliveries: Deliveries,
+        installed: Installations | None = None,
+        *,
+        max_chars: int = 20_000,
+    ) -> None:
+        """``installed`` are workspaces beside those of the settings. Connects to nothing.
+
+        Raises ``InvalidInputError`` when there is no bot token, nor a way to come by one.
+        """
+        if not settings.bot_token.get_secret_value() and not settings.bot_tokens and installed is None:
             raise InvalidInputError(
-                "no Slack token: set slack.bot_token, or slack.bot_tokens by workspace; see docs/how-to/slack.md"
+                "no Slack token: set slack.bot_token, slack.bot_tokens by workspace, or slack.client_id and slack.client_secret; "
+                "see docs/how-to/slack.md"
             )
+        self._installed = installed
         self.settings = settings
         self._answering = Answering(door, settings)
         self._deliveries = deliveries
@@ -87,16 +101,20 @@ class Bot:
         return WebClient(token=token, base_url=self.settings.api_url, retry_handlers=handlers)
 
     def _token(self, team: str | None) -> str:
-        found = self.settings.bot_tokens.get(team or "")
-        if found is None and team and self.settings.bot_tokens and not self.settings.bot_token.get_secret_value():
-            return ""
-        if found is None and not team and len(self.settings.bot_tokens) == 1:
-            found = next(iter(self.settings.bot_tokens.values()))
-        return (found or self.settings.bot_token).get_secret_value()
+        """The bot's token in a workspace, or, where none is named, the only one there is; "" when there is none."""
+        known = {name: token.get_secret_value() for name, token in self.settings.bot_tokens.items()}
+        if team not in known and self._installed is not None:
+            known = self._installed.tokens() | known
+        if team in known:
+            return known[team]
+        alone = self.settings.bot_token.get_secret_value()
+        return alone or (next(iter(known.values())) if not team and len(known) == 1 else "")
 
     def _listen(self) -> None:
         self.app.command("/revelio")(self._on_command)
         self.app.event("app_mention")(self._on_mention)
+        self.app.event("app_uninstalled")(self._on_removed)
+        self.app.event("tokens_revoked")(self._on_removed)
         self.app.shortcut("revelio_ask")(self._on_shortcut)
         self.app.action("revelio_open")(self._on_open)
         self.app.action("revelio_run")(self._on_run)
@@ -143,6 +161,11 @@ class Bot:
             self._answering.ask(place, asked, channel)
 
         self._once(answer, "shortcut", str(body.get("trigger_id")))
+
+    def _on_removed(self, body: dict[str, Any], event: dict[str, Any]) -> None:
+        of_the_bot = event.get("type") == "app_uninstalled" or (event.get("tokens") or {}).get("bot")
+        if self._installed is not None and of_the_bot:
+            self._installed.forget(str(body.get("team_id")))
 
     def _on_open(self, ack: Ack) -> None:
         ack()

@@ -7,10 +7,12 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import uvicorn
+from fastapi import FastAPI
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from revelio.incidents.recorded import RecordedIncidents
@@ -51,11 +53,18 @@ def _bench(folder: Path) -> Workbench:
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server on a free loopback port."""
+    """A server that asks nobody who they are."""
     bench = _bench(tmp_path_factory.mktemp("browser"))
+    with serving(create_app(bench.settings, bench=bench)) as address:
+        yield address
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[str]:
+    """The address of an application on a free loopback port, inside the block."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(create_app(bench.settings, bench=bench), log_level="warning"))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         for _ in range(200):

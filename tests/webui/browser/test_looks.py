@@ -33,6 +33,7 @@ def test_ask_run_found_it_and_history(
     page.get_by_role("button", name="Run the top three").click()
     page.wait_for_url("**order=evidence**")
     expect(page.locator(".evidence, .note.warn")).to_have_count(3)
+    expect(page.locator(".moved").first).to_be_visible()
     page.locator("#query-1").get_by_role("button", name="Found it").click()
     expect(page.locator("#query-1 .thanks")).to_contain_text("Kept")
     page.locator("#query-1").get_by_label("What was the cause?").fill(f"a quota, {scheme} {width}")

@@ -1,4 +1,4 @@
-"""A real Prometheus rule fires, a real Alertmanager tells Revelio, and Revelio answers about the running shop."""
+"""A real Prometheus rule fires, a real Alertmanager tells Revelio, and Revelio asks that Prometheus. Needs no Docker."""
 
 from __future__ import annotations
 
@@ -17,17 +17,12 @@ from typing import Any
 import httpx
 import pytest
 
-APP = "shop"
 TOKEN = "a-token-for-alerts"
 
-pytestmark = [
-    pytest.mark.stack,
-    pytest.mark.thorough,
-    pytest.mark.skipif(
-        not (shutil.which("prometheus") and shutil.which("prometheus-alertmanager")),
-        reason="needs Debian's packages prometheus and prometheus-alertmanager",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("prometheus") and shutil.which("prometheus-alertmanager")),
+    reason="needs Debian's packages prometheus and prometheus-alertmanager",
+)
 
 RULES = """
 groups:
@@ -70,10 +65,10 @@ def running(log: Path, *command: str, **environ: str) -> Iterator[None]:
             yield
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
 
 
-def wait(look: Callable[[], Any], seconds: float = 60.0) -> Any:
+def wait(look: Callable[[], Any], seconds: float = 240.0) -> Any:
     """What is looked for, once it is there."""
     deadline = time.monotonic() + seconds
     while True:
@@ -98,7 +93,12 @@ def addresses(tmp_path: Path) -> Iterator[tuple[str, str]]:
     url = f"http://127.0.0.1:{ports['revelio']}"
     with ExitStack() as processes:
         serve = (str(Path(sys.executable).with_name("revelio")), "serve", "--port", str(ports["revelio"]))
-        settings = {"REVELIO_DATABASE": f"sqlite:///{tmp_path}/revelio.db", "REVELIO_ALERTS__ALERTMANAGER_TOKEN": TOKEN}
+        rules = f"http://127.0.0.1:{ports['prometheus']}"
+        settings = {
+            "REVELIO_DATABASE": f"sqlite:///{tmp_path}/revelio.db",
+            "REVELIO_ALERTS__ALERTMANAGER_TOKEN": TOKEN,
+            "REVELIO_SYSTEMS": json.dumps({"shop": {"backends": {"prometheus": {"url": rules}}}}),
+        }
         processes.enter_context(running(tmp_path / "revelio.log", *serve, **settings))
         wait(lambda: httpx.get(f"{url}/healthz").is_success)
         alertmanager = (
@@ -117,7 +117,6 @@ def addresses(tmp_path: Path) -> Iterator[tuple[str, str]]:
             "--web.enable-lifecycle",
         )
         processes.enter_context(running(tmp_path / "prometheus.log", *prometheus))
-        rules = f"http://127.0.0.1:{ports['prometheus']}"
         wait(lambda: httpx.get(f"{rules}/-/ready").is_success)
         yield url, rules
 
@@ -134,7 +133,8 @@ def test_alert_that_fires_again_and_again_and_ends_is_one_answered_incident(addr
     assert (found["source"], found["system"], found["title"]) == ("alertmanager", "shop", "the checkout page takes ages")
     answer = httpx.get(f"{revelio}/api/v1/recommendations/{found['recommendation_id']}").json()
     assert answer["report"].startswith("RevelioAnswers: the checkout page takes ages")
+    assert not answer["degraded"]
     wait(lambda: incident()["repeats"] >= 2)
     (tmp_path / "rules.yaml").write_text(RULES.replace("== 1", "== 2"), encoding="utf-8")
     httpx.post(f"{prometheus}/-/reload").raise_for_status()
-    wait(lambda: incident()["resolved_at"], 120.0)
+    wait(lambda: incident()["resolved_at"])

@@ -1,0 +1,79 @@
+"""Which marks of an injected fault a real one would leave too: ``marks.yaml``, with the reason for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from fault_injection.kinds import kinds
+from revelio.errors import InvalidInputError
+
+MARKS = Path(__file__).with_name("marks.yaml")
+Real = Literal["yes", "partly", "no"]
+
+
+class Discussed(BaseModel):
+    """Marks (a pattern as of a shell, in the words of ``marks.py``), whether a real fault leaves them, and why."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    mark: str
+    real: Real
+    because: str
+
+
+class Mechanism(BaseModel):
+    """What is done to make faults of some kinds, and the marks that it leaves in all of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    does: str
+    kinds: tuple[str, ...]
+    marks: tuple[Discussed, ...] = ()
+
+
+class AcceptedMarks(BaseModel):
+    """The whole file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    everywhere: tuple[Discussed, ...] = ()
+    mechanisms: dict[str, Mechanism] = {}
+    kinds: dict[str, tuple[Discussed, ...]] = {}
+
+    def mechanism_of(self, kind: str) -> str:
+        """The mechanism that a kind is listed under; empty when under none."""
+        return next((name for name, mechanism in self.mechanisms.items() if kind in mechanism.kinds), "")
+
+    def of_kind(self, kind: str, mark: str) -> Discussed | None:
+        """What is said of a mark of that kind: by itself, by its mechanism, then everywhere; None when nothing is."""
+        mechanism = self.mechanisms.get(self.mechanism_of(kind))
+        return _first(mark, (*self.kinds.get(kind, ()), *(mechanism.marks if mechanism else ()), *self.everywhere))
+
+    def of_mechanism(self, name: str, mark: str) -> Discussed | None:
+        """What is said of a mark of that mechanism: by itself, by one of its kinds, then everywhere."""
+        mechanism = self.mechanisms[name]
+        by_kind = (entry for kind in mechanism.kinds for entry in self.kinds.get(kind, ()))
+        return _first(mark, (*mechanism.marks, *by_kind, *self.everywhere))
+
+
+def load_marks(path: Path = MARKS) -> AcceptedMarks:
+    """The file's content; ``InvalidInputError`` names what is wrong in it, a kind that there is not among that."""
+    try:
+        found = AcceptedMarks.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    except (OSError, yaml.YAMLError) as error:
+        raise InvalidInputError(f"{path}: cannot be read: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidInputError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    known = {kind.name for kind in kinds()}
+    named = {kind for mechanism in found.mechanisms.values() for kind in mechanism.kinds} | set(found.kinds)
+    if unknown := sorted(named - known):
+        raise InvalidInputError(f"{path}: no fault kind {', '.join(unknown)}")
+    return found
+
+
+def _first(mark: str, entries: Iterable[Discussed]) -> Discussed | None:
+    return next((entry for entry in entries if fnmatchcase(mark, entry.mark)), None)

@@ -1,0 +1,118 @@
+"""What is seen of each part of an application in one recorded run, as marks with names that hold for any part.
+
+A mark is a figure's distance from its own past, a change, a new kind of log line, or a name that other runs do not have. No
+allowance is made for ripple: somebody who looks for what an injector leaves looks closely.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from revelio.encoders.evidence import glance
+from revelio.incidents.exchange import Record
+from revelio.types import Evidence
+
+DATABASE = "postgres"
+"""The part that tables, and clients that are no part, belong to."""
+RARE = 1 / 3
+"""A name that is there in fewer of its application's runs is a mark."""
+_NUMBER = re.compile(r"\d+")
+_ONCE = re.compile(r"<[^>]*>|\S*\d\S*")
+
+Marks = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One run: what was done, the parts it was done at, and the marks of every part. Absent marks are 0."""
+
+    id: str
+    system: str
+    kind: str
+    category: str
+    affected: frozenset[str]
+    parts: dict[str, Marks]
+
+
+def sights(records: Iterable[Record]) -> tuple[Sight, ...]:
+    """Each labelled run as a sight; its names are rare or not with regard to the other runs of its application."""
+    seen: list[tuple[Sight, dict[str, set[str]]]] = []
+    names: dict[str, Counter[str]] = defaultdict(Counter)
+    for record in records:
+        if record.fault is None:
+            continue
+        parts = sorted(e.name for e in record.evidence.entities if e.kind == "container")
+        told = _names(record.evidence, parts)
+        names[record.system].update(set().union(*told.values()) if told else ())
+        where = affected(record.fault.place, parts)
+        marks = _marks(record.evidence, parts)
+        seen.append((Sight(record.id, record.system, record.fault.kind, record.fault.category, where, marks), told))
+    runs = Counter(sight.system for sight, _ in seen)
+    for sight, told in seen:
+        for part, its in told.items():
+            for name in its:
+                if names[sight.system][name] < RARE * runs[sight.system]:
+                    sight.parts[part][name] = 1.0
+    return tuple(sight for sight, _ in seen)
+
+
+def affected(place: str, parts: Iterable[str]) -> frozenset[str]:
+    """The parts that a fault's place is about: itself, both ends of an edge, the database of a table; none of nowhere."""
+    parts = frozenset(parts)
+    found = parts & set(place.split("->"))
+    return found or (parts & {DATABASE} if place.isidentifier() else frozenset())
+
+
+def _marks(evidence: Evidence, parts: list[str]) -> dict[str, Marks]:
+    found: dict[str, Marks] = {part: {} for part in parts}
+    for (name, source, metric), distance in glance(evidence).figures.items():
+        if source == "changes" or (source, metric) in (("logs", ""), ("logs", "new")):
+            continue  # told below in words
+        for part, role in _owners(name, parts):
+            for way, far in (("up", distance.up), ("down", distance.down)):
+                if far > 1.0 and (way == "up" or source == "series"):
+                    _raise(found[part], f"{source} {metric} {way}{role}", math.log1p(far))
+    for change in evidence.changes:
+        for part, role in _owners(change.entity.name, parts):
+            mark = f"change {change.field}: {_general(change.before, parts)} -> {_general(change.after, parts)}{role}"
+            found[part][mark] = found[part].get(mark, 0.0) + 1.0
+    for pattern in evidence.logs:
+        if not pattern.baseline_count and pattern.count:
+            for part, role in _owners(pattern.entity.name, parts):
+                _raise(found[part], f"line {pattern.level}: {_general(pattern.pattern, parts)[:90]}{role}", float(pattern.count))
+    for part in parts:
+        found[part].update((f"silent source: {name}", 1.0) for name in evidence.missing)
+    return found
+
+
+def _names(evidence: Evidence, parts: list[str]) -> dict[str, set[str]]:
+    """The names of what belongs to each part; of what belongs to none, at all of them."""
+    found: dict[str, set[str]] = {part: set() for part in parts}
+    for entity in evidence.entities:
+        own = [part for part, _ in _owners(entity.name, parts)]
+        for part in own if own and (own != [DATABASE] or DATABASE in entity.name) else parts:
+            found[part].add(f"name {entity.kind} {_NUMBER.sub('#', entity.name)}")
+    return found
+
+
+def _owners(name: str, parts: list[str]) -> list[tuple[str, str]]:
+    """The parts that something belongs to, and what they are in it where it is a call."""
+    caller, arrow, callee = name.partition("->")
+    if arrow:
+        return [(end, role) for end, role in ((caller, ", calling"), (callee, ", called")) if end in parts]
+    own = name.split(": ", 1)[0]
+    return [(own if own in parts else DATABASE, "")] if own in parts or DATABASE in parts else []
+
+
+def _general(text: str, parts: list[str]) -> str:
+    """Without numbers and values, but for exit codes, and with no part's name in it."""
+    words = " ".join((text if text.startswith("exited ") else _ONCE.sub("#", text)).split())
+    return re.sub(rf"\b({'|'.join(map(re.escape, parts))})\b", "PART", words) if parts else words
+
+
+def _raise(marks: Marks, name: str, value: float) -> None:
+    marks[name] = max(marks.get(name, 0.0), value)

@@ -1,0 +1,187 @@
+"""``revelio campaign status | check-labels | templates | artefacts | card``: what recorded incidents say about themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from revelio.cli.foreign import testbed_errors
+from revelio.cli.output import Json, StepBars, emit, say, table
+
+if TYPE_CHECKING:
+    from fault_injection.artefacts import Telling
+
+Recorded = Annotated[Path, typer.Option("--out", help="The campaign's folder.")]
+
+
+def status(out: Recorded, json: Json = False) -> None:
+    """Count what a campaign has recorded so far.
+
+    \b
+    Examples:
+      revelio campaign status --out data/three_apps
+    """
+    from fault_injection.tally import status as count
+
+    found = count(out)
+    if json:
+        emit(found)
+        return
+    say(f"{found.incidents} incidents with {found.reports} reports in {out}")
+    for title, counts in (("split", found.by_split), ("kind", found.by_kind), ("place", found.by_place), ("void", found.void)):
+        if counts:
+            table("", (title, "runs"), sorted(counts.items()), numbers=(1,))
+
+
+def check_labels(out: Recorded, json: Json = False) -> None:
+    """Show how often each kind's cause was shown, and how often each accepted query was proven.
+
+    Proven: executed, with its signal there in the incident and absent before. "shown" counts the runs of a kind in which
+    a query of grade 3 was proven, of those recorded and those that are void because no tool shows their cause; under 90 %
+    is marked "low". "incidents" counts those with a proven query of a template, of those in which it could be asked about
+    the place; none of three or more is marked "never": its template, its signal or its entry in labels.yaml is wrong.
+
+    \b
+    Examples:
+      revelio campaign check-labels --out data/three_apps
+      revelio campaign check-labels --out data/three_apps --json | jq -r '.kinds[] | select(.low) | .kind'
+    """
+    from fault_injection.label_report import label_report
+
+    found = label_report(out)
+    if json:
+        emit(found)
+        return
+    labels = [
+        (x.kind, x.template, x.grade, f"{x.incidents}/{x.of}", _percent(x.share), "never" if x.never else "", x.in_baseline)
+        for x in found.labels
+    ]
+    table("", ("kind", "template", "grade", "incidents", "", "", "also in baseline"), labels, numbers=(2, 3, 4, 6))
+    kinds = [(x.kind, f"{x.shown}/{x.runs}", _percent(x.share), "low" if x.low else "", x.unexplained or "") for x in found.kinds]
+    table("", ("kind", "shown", "", "", "void as unexplained"), kinds, numbers=(1, 2, 4))
+    low, never = sum(x.low for x in found.kinds), sum(x.never for x in found.labels)
+    say(f"{low} of {len(found.kinds)} kinds are low; {never} of {len(found.labels)} labels were never proven where they could be")
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}"
+
+
+def templates(out: Recorded, json: Json = False) -> None:
+    """Show where each template lit up, and where it stayed dark with nothing wrong.
+
+    "lit" counts the incidents in which a query of it was proven, of those whose fault's labels accept it; "dark" the
+    controls in which none of its queries showed anything that was not there before, of those in which it was asked.
+
+    \b
+    Examples:
+      revelio campaign templates --out data/three_apps
+      revelio campaign templates --out data/three_apps --json | jq -r '.[] | select(.proven == 0) | .template'
+    """
+    from fault_injection.labels import load_labels
+    from fault_injection.lighting import lighting
+    from revelio.cli.catalog import settings_catalog
+
+    with testbed_errors():
+        found = lighting(out, ((t.id, t.tool) for t in settings_catalog().templates), load_labels())
+    if json:
+        emit(found)
+        return
+    rows = [(x.template, f"{x.proven}/{x.accepted}", f"{x.dark}/{x.controls}", ", ".join(x.kinds)) for x in found]
+    table("", ("template", "lit", "dark", "proven for"), rows, numbers=(1, 2))
+    groups = (
+        ("accepted by incidents, but never lit up", [x.template for x in found if x.accepted and x.never_lit]),
+        (
+            "never lit up, as no incident was recorded that accepts it",
+            [x.template for x in found if x.expected and not x.accepted],
+        ),
+        ("named by no label, so never expected to light up", [x.template for x in found if not x.expected]),
+    )
+    for words, dark in groups:
+        if dark:
+            say(f"{len(dark)} {words}: {', '.join(dark)}")
+
+
+def artefacts(
+    out: Recorded,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a strong mark is not explained.")] = False,
+    json: Json = False,
+) -> None:
+    """Show what gives injected faults away: by which marks a classifier tells each kind and mechanism from the others.
+
+    A small decision tree tells the parts that a fault was made at from those in incidents of the category's other kinds and
+    in controls. "held out" is its balanced accuracy on incidents that it has not seen (50 % is chance), "unreal" the same by
+    those marks alone that a real fault would not leave or that fault_injection/marks.yaml does not explain. Then the marks
+    that are strong by themselves: in which share of the affected parts and of the others they are, and whether a real
+    fault leaves them too. A strong mark that is not explained is "unlisted": explain it in marks.yaml, or mend the kind.
+    Takes scikit-learn, and minutes for hundreds of incidents.
+
+    \b
+    Examples:
+      revelio campaign artefacts --out data/three_apps
+      revelio campaign artefacts --out data/three_apps --strict --json | jq -r '.[] | select(.unlisted != []) | .name'
+    """
+    from fault_injection.accepted_marks import load_marks
+    from fault_injection.artefacts import artefacts as tell
+    from fault_injection.marks import sights
+    from fault_injection.tally import records_in
+
+    with StepBars() as bars:
+        found = tell(sights(records_in(out)), load_marks(), bars.report)
+    if json:
+        emit(found)
+    else:
+        _tell_artefacts(found)
+    if strict and any(one.unlisted for one in found):
+        raise typer.Exit(1)
+
+
+SHOWN = 6
+"""Marks that are shown of each kind; those that are not explained, or not real, are all shown."""
+
+
+def _tell_artefacts(found: tuple[Telling, ...]) -> None:
+    told = [one for one in found if one.accuracy is not None and one.unreal_accuracy is not None]
+    marks = [
+        (one.name, mark.name, f"{mark.here:.0%}", f"{mark.elsewhere:.0%}", mark.real or "unlisted", mark.because)
+        for one in told
+        for rank, mark in enumerate(one.marks)
+        if rank < SHOWN or mark.real in (None, "no")
+    ]
+    table("", ("kind or mechanism", "mark", "here", "others", "real?", "why"), marks, numbers=(2, 3))
+    rows = [
+        (one.name, one.mechanism, one.incidents, f"{one.accuracy:.0%}", f"{one.unreal_accuracy:.0%}", ", ".join(one.unlisted))
+        for one in told
+    ]
+    table("", ("kind or mechanism", "mechanism", "incidents", "held out", "unreal", "unlisted"), rows, numbers=(2, 3, 4))
+    if few := [f"{one.name} ({one.incidents})" for one in found if one.accuracy is None]:
+        say(f"too few incidents to hold any out: {', '.join(few)}")
+
+
+def card(
+    out: Recorded,
+    page: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE", help="Put them in their places in this page instead of printing.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print the figures of the dataset's card, and the table of marks that its faults bear, from what is recorded and frozen.
+
+    \b
+    Examples:
+      revelio campaign card --out data/three_apps
+      revelio campaign card --out data/three_apps --write docs/dataset.md
+    """
+    from fault_injection.card import blocks, figures, put
+
+    told = figures(out)
+    made = blocks(told)
+    if page is not None:
+        put(page, made)
+        say(f"{page} shows {told.incidents} incidents, frozen as {told.digest}")
+    if json:
+        emit(told)
+    elif page is None:
+        typer.echo("\n\n".join(made.values()))

@@ -1,0 +1,94 @@
+"""``revelio learn``: what people said of earlier answers, folded into the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from revelio.cli.engine import settings_with
+from revelio.cli.output import Json, StepBars, emit, say, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from revelio.learning.learn import Attempt
+    from revelio.ranker.versions import Comparison
+
+
+def learn(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fit and compare, and change nothing.")] = False,
+    at_least: Annotated[int, typer.Option("--at-least", min=1, help="New verdicts that are needed to begin.")] = 1,
+    dataset: Annotated[
+        Path | None, typer.Option("--dataset", help="Labelled incidents to compare on; those of the settings when not given.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Learn from verdicts on earlier answers; the new version answers only if it is not worse.
+
+    It is compared with the version in force, and with the base model, on labelled incidents that none of them learnt from and
+    on earlier feedback, each answer ranked by a model that was fitted without its incident. A point of top 1 or top 3 may be
+    lost, no more. It needs no torch. Earlier versions stay: `revelio models list` shows them, `revelio models use` goes back.
+
+    \b
+    Examples:
+      revelio learn --dry-run
+      revelio learn
+      revelio learn --at-least 20 --json
+    """
+    from revelio.catalog import bundled_catalog, load_catalog
+    from revelio.learning.learn import LearnArguments
+    from revelio.learning.learn import learn as attempt
+    from revelio.store import Store
+
+    settings = settings_with()
+    arguments = LearnArguments(
+        model=settings.model,
+        folder=settings.learning.folder,
+        dataset=dataset or settings.learning.dataset,
+        catalog=load_catalog(*settings.catalog) if settings.catalog else bundled_catalog(),
+        at_least=at_least,
+        dry_run=dry_run,
+    )
+    store = Store(settings.database, masked=settings.mask)
+    try:
+        with StepBars() as bars:
+            done = attempt(arguments, store, bars.report)
+    finally:
+        store.close()
+    if json:
+        emit(_plain(done))
+    else:
+        _show(done)
+
+
+def _plain(done: Attempt) -> dict[str, object]:
+    return {
+        "before": done.before,
+        "after": done.after,
+        "version": done.version,
+        "taken": done.taken,
+        "outcome": done.outcome,
+        "learnt": done.learnt.model_dump() if done.learnt else None,
+        "comparisons": [c.model_dump() for c in done.comparisons],
+    }
+
+
+def _show(done: Attempt) -> None:
+    if done.learnt:
+        told = done.learnt
+        say(f"{told.answers} judged answers: {told.found} found, {told.helpful} helpful, {told.not_useful} not useful")
+    if done.comparisons:
+        show_comparisons(done.comparisons)
+    say(f"{done.outcome}; {done.after} answers")
+
+
+def show_comparisons(comparisons: Iterable[Comparison]) -> None:
+    """Before and after, a row a set."""
+    rows = [
+        (c.name, c.incidents, *(f"{was:.1%} -> {now:.1%}" for was, now in pairs))
+        for c in comparisons
+        if (pairs := [(getattr(c.before, f), getattr(c.after, f)) for f in ("top1", "top3", "mrr")])
+    ]
+    table("", ("compared on", "incidents", "top 1", "top 3", "MRR"), rows, numbers=(1, 2, 3, 4))

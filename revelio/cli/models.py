@@ -1,0 +1,97 @@
+"""``revelio models``: the versions of the model that learnt, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from revelio.cli.engine import settings_with
+from revelio.cli.output import Json, StepBars, emit, say, table
+
+
+def group() -> typer.Typer:
+    """The verb with its sub-verbs."""
+    app = typer.Typer(help="Versions of the model that learnt, and the way back.", no_args_is_help=True, rich_markup_mode=None)
+    app.command("list")(show_all)
+    app.command("use")(use)
+    app.command("rehearsal")(rehearsal)
+    return app
+
+
+def show_all(json: Json = False) -> None:
+    """List the versions, newest first, with what they were made from and how they compared.
+
+    \b
+    Examples:
+      revelio models list
+      revelio models list --json
+    """
+    from revelio.ranker.artifact import load_manifest
+    from revelio.ranker.versions import Versions
+
+    settings = settings_with()
+    versions = Versions(settings.learning.folder, load_manifest(settings.model))
+    current, last, found = versions.current(), versions.last_run(), versions.list()
+    if json:
+        rows = [v.manifest.model_dump(exclude={"features", "templates"}) | {"trouble": v.trouble} for v in found]
+        emit({"current": current, "base": versions.base.name, "last_run": last.model_dump() if last else None, "versions": rows})
+        return
+    from revelio.cli.users import moment
+
+    cells = []
+    for one in found:
+        made = one.manifest
+        figures = {c.name: f"{c.before.top3:.1%} -> {c.after.top3:.1%}" if c.incidents else "" for c in made.comparisons}
+        mark = "*" if made.name == current else ""
+        cells.append((mark, made.name, moment(made.made_at), made.learnt.answers, *list(figures.values())[:2], one.trouble))
+    cells.append(("*" if current == versions.base.name else "", versions.base.name, "", "", "", "", "the base model"))
+    table("", ("", "version", "made", "answers", "held out, top 3", "feedback, top 3", ""), cells, numbers=(3, 4, 5))
+    if last:
+        say(f"last attempt {moment(last.at)}: {last.outcome}")
+
+
+def use(
+    name: Annotated[str, typer.Argument(metavar="VERSION", help="A version of `revelio models list`, or base.")],
+    json: Json = False,
+) -> None:
+    """Let a version answer from now on; `base` is the model without anything learnt. A server that runs follows at once.
+
+    \b
+    Examples:
+      revelio models use base
+      revelio models use revelio-1a2b3c4d.2
+    """
+    from revelio.ranker.artifact import load_manifest
+    from revelio.ranker.versions import Versions
+
+    settings = settings_with()
+    chosen = Versions(settings.learning.folder, load_manifest(settings.model)).use(name)
+    if json:
+        emit({"current": chosen})
+    else:
+        say(f"{chosen} answers from now on")
+
+
+def rehearsal(
+    dataset: Annotated[Path, typer.Option("--dataset", help="A campaign's folder.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
+    train: Annotated[int, typer.Option("--train", min=1, help="Incidents to go through again.")] = 60,
+    held_out: Annotated[int, typer.Option("--held-out", min=1, help="Incidents to compare on.")] = 60,
+    json: Json = False,
+) -> None:
+    """Choose labelled incidents for `revelio learn`: some to go through again, some to compare on; few of each kind of fault.
+
+    \b
+    Examples:
+      revelio models rehearsal --dataset data/three_apps --out var/rehearsal
+    """
+    from revelio.learning.rehearsal import choose
+
+    with StepBars() as bars:
+        written = choose(dataset, out, train=train, held_out=held_out, progress=bars.report)
+    if json:
+        emit({"folder": str(out), "splits": written})
+    else:
+        say(f"{sum(written.values())} incidents are in {out}: {', '.join(f'{n} {s}' for s, n in written.items())}")

@@ -1,0 +1,178 @@
+"""One attempt to learn: fit, compare, and let the new version answer only if it is not worse."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from revelio.catalog import Catalog
+from revelio.encoders.query import FEATURES
+from revelio.incidents.dataset import open_dataset
+from revelio.learning.comparison import held_out, kept_out, worse
+from revelio.learning.lessons import Case, Judged, judged, labelled
+from revelio.ranker.artifact import RANKER_WEIGHTS, load_manifest, load_ranker
+from revelio.ranker.head import Head
+from revelio.ranker.refine import Lesson, fit_head
+from revelio.ranker.session import Ranker
+from revelio.ranker.versions import Comparison, LastRun, Learnt, VersionManifest, Versions
+from revelio.store import Store
+from revelio.store.judged import judged_answers, verdicts_after
+
+CARES = (3.0, 10.0, 30.0, 100.0)
+"""How much a labelled incident weighs that is gone through again; more is tried when less gave a head that is worse."""
+REIN = 0.3
+"""How tightly weights are held to zero."""
+
+NEWEST = 1000
+"""Judged answers that are learnt from, the latest."""
+REHEARSED, HELD_OUT = 80, 80
+"""Labelled incidents that are gone through again so that nothing is forgotten, and that are kept out to compare."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnArguments:
+    """From what, and whether a version may be written. ``at_least`` verdicts have to be new since the latest attempt."""
+
+    model: Path
+    folder: Path
+    dataset: Path
+    catalog: Catalog
+    at_least: int = 1
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How it went: ``before`` answered when it began, ``after`` answers now; ``outcome`` says why, in words."""
+
+    before: str
+    after: str
+    outcome: str
+    learnt: Learnt | None = None
+    comparisons: tuple[Comparison, ...] = ()
+    version: str | None = None
+
+    @property
+    def taken(self) -> bool:
+        """Whether a new version answers."""
+        return self.version is not None and self.after == self.version
+
+
+def learn(arguments: LearnArguments, store: Store, progress: Progress = lambda what, done, total: None) -> Attempt:
+    """Fit what people said since training, compare, and switch when that is not worse.
+
+    Raises ``ArtifactError`` for a damaged model, ``DatasetError`` when there is nothing to compare on, ``InvalidInputError``
+    when another process is learning, ``StoreError`` when the database fails.
+    """
+    versions = Versions(arguments.folder, load_manifest(arguments.model))
+    with versions.learning():
+        last = versions.last_run()
+        new = verdicts_after(store, last.until if last else 0.0)
+        in_force = versions.current()
+        if new < arguments.at_least and not arguments.dry_run:
+            return Attempt(in_force, in_force, f"{new} new verdicts, and {arguments.at_least} are needed")
+        attempt = _attempt(arguments, store, versions, progress)
+        if not arguments.dry_run:
+            until = attempt.learnt.until if attempt.learnt else time.time()
+            versions.tell(
+                LastRun(
+                    at=time.time(),
+                    base=versions.base.name,
+                    until=until,
+                    taken=attempt.taken,
+                    outcome=attempt.outcome,
+                    comparisons=list(attempt.comparisons),
+                )
+            )
+        return attempt
+
+
+def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progress: Progress) -> Attempt:
+    in_force = versions.current()
+    before = versions.head(in_force)
+    ranker = load_ranker(arguments.model, arguments.catalog)
+    progress("read the feedback", 0, 3)
+    answers = judged(judged_answers(store, NEWEST), ranker, arguments.catalog)
+    if not answers:
+        return Attempt(in_force, in_force, "nobody has judged a query yet that can still be asked")
+    progress("read labelled incidents", 1, 3)
+    rehearsed, kept = _labelled(arguments, ranker)
+    progress("fit and compare", 2, 3)
+    care, head, comparisons, why = _fitted(answers, rehearsed, kept, before, _known_to(versions, in_force))
+    learnt = Learnt(
+        answers=len(answers),
+        found=sum(a.verdicts[0] for a in answers),
+        helpful=sum(a.verdicts[1] for a in answers),
+        not_useful=sum(a.verdicts[2] for a in answers),
+        until=max(a.until for a in answers),
+    )
+    progress("fit and compare", 3, 3)
+    if why:
+        return Attempt(in_force, in_force, f"not taken: {why}", learnt, comparisons)
+    if arguments.dry_run:
+        return Attempt(in_force, in_force, "would be taken: not worse anywhere", learnt, comparisons)
+    made = versions.keep(
+        VersionManifest(
+            name=versions.next_name(),
+            base=versions.base.name,
+            base_weights=versions.base.files[RANKER_WEIGHTS],
+            parent=in_force,
+            made_at=time.time(),
+            care=care,
+            learnt=learnt,
+            comparisons=list(comparisons),
+            features=list(FEATURES),
+            templates=list(head.templates),
+        ),
+        head,
+    )
+    if versions.current() != in_force:
+        outcome = f"kept, but not taken: somebody chose {versions.current()} meanwhile"
+        return Attempt(in_force, versions.current(), outcome, learnt, comparisons, made.name)
+    return Attempt(in_force, versions.use(made.name), "taken: not worse anywhere", learnt, comparisons, made.name)
+
+
+def _labelled(arguments: LearnArguments, ranker: Ranker) -> tuple[list[Case], list[Case]]:
+    dataset = open_dataset(arguments.dataset)
+    rehearsed = labelled(dataset, ranker, arguments.catalog, "train", most=REHEARSED)
+    return rehearsed, labelled(dataset, ranker, arguments.catalog, most=HELD_OUT)
+
+
+def _fitted(
+    answers: Sequence[Judged],
+    rehearsed: Sequence[Case],
+    kept: Sequence[Case],
+    before: Head | None,
+    known: VersionManifest | None,
+) -> tuple[float, Head, tuple[Comparison, ...], str]:
+    """The least care whose head is not worse, or the most with where it is."""
+    fit = partial(_fit, rehearsed)
+
+    def past(rest: Sequence[Judged]) -> Head | None:
+        """What the version in force would be without the answers that are kept out."""
+        return fit([a for a in rest if a.until <= known.learnt.until], known.care) if known else None
+
+    for care in CARES:
+        head = fit(answers, care)
+        comparisons: tuple[Comparison, ...] = (held_out(kept, before, head),)
+        if not worse(comparisons):
+            comparisons = (*comparisons, kept_out(answers, past, partial(fit, care=care)))
+        why = worse(comparisons)
+        if not why:
+            break
+    return care, head, comparisons, why
+
+
+def _fit(rehearsed: Sequence[Case], answers: Sequence[Judged], care: float) -> Head:
+    lessons: list[Lesson] = [x for a in answers for x in a.lessons]
+    again = [replace(c.lesson, weight=care) for c in rehearsed]
+    return fit_head([*lessons, *again], [t for a in answers for t in a.templates], REIN)
+
+
+def _known_to(versions: Versions, name: str) -> VersionManifest | None:
+    return None if name == versions.base.name else versions.get(name)

@@ -1,0 +1,36 @@
+"""Why a query stands where it stands once results came back, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from revelio.anomaly import PRESENT
+from revelio.ranker.findings import Followed
+
+_STANDS_OUT, _DULL = "stands out", "shows nothing unusual"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a query stood before any was run, from 1, and in words why it stands where it stands now."""
+
+    before: int
+    because: str
+
+
+def move(followed: Followed, found: Mapping[int, float], index: int, before: int, place: int) -> Move:
+    """The move of a candidate to ``place``; ``found`` is the signal of every candidate that was run, by index."""
+    up = place < before
+    moved = f"{'Up' if up else 'Down'} from {before}" if place != before else "Same place"
+    if index in found:
+        telling = found[index] >= PRESENT
+        joint = ":" if place == before or telling == up else ", although"
+        return Move(before, f"{moved}{joint} its result {_STANDS_OUT if telling else _DULL}")
+    if place == before:
+        return Move(before, f"{moved}: no result yet")
+    mover = followed.mover(index, up=up)
+    if mover is None:
+        return Move(before, f"{moved}: others {'fell' if up else 'gained'}")
+    title = followed.encoded.queries[mover].title
+    return Move(before, f"{moved}: “{title}” {_STANDS_OUT if found[mover] >= PRESENT else _DULL}")

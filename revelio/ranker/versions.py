@@ -1,0 +1,265 @@
+"""Versions of a model that learnt: a folder of heads, each beside the base model that it was fitted on, and a pointer.
+
+``FOLDER/<base>.<n>/`` holds manifest.json and head.safetensors; ``FOLDER/current.json`` names the version that answers. Each
+appears whole or not at all, whatever is killed meanwhile: without a usable version the base model answers.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from revelio.encoders.query import FEATURES
+from revelio.errors import ArtifactError, InvalidInputError, NotFoundError
+from revelio.ranker.artifact import RANKER_WEIGHTS, Manifest
+from revelio.ranker.head import Head
+
+FORMAT = "revelio.head/1"
+BASE = "base"
+"""What going back to the model without anything learnt is called."""
+_MANIFEST, _WEIGHTS, _CURRENT, _LAST, _LOCK = "manifest.json", "head.safetensors", "current.json", "last_run.json", ".lock"
+_UNFINISHED = ".making-"
+
+
+class Figures(BaseModel):
+    """How one model did on one set: shares of incidents with the right query first and in the first three; both 0 without any.
+
+    ``auroc`` is how well "nothing points at a fault" tells controls from faults; None where there are no controls.
+    """
+
+    top1: float = 0.0
+    top3: float = 0.0
+    mrr: float = 0.0
+    auroc: float | None = None
+
+
+class Comparison(BaseModel):
+    """One set of incidents that neither model learnt from, ranked by the model in force and by the new one."""
+
+    name: str
+    incidents: int
+    before: Figures
+    after: Figures
+    base: Figures
+
+
+class Learnt(BaseModel):
+    """What a version was made from: verdicts until a moment (Unix seconds), on so many answers."""
+
+    answers: int
+    found: int
+    helpful: int
+    not_useful: int
+    until: float
+
+
+class VersionManifest(BaseModel):
+    """What a version says of itself. ``parent`` is the model that was in force when it was made.
+
+    ``care`` is how much the labelled incidents weighed that were gone through again.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    format: str = FORMAT
+    name: str
+    base: str
+    base_weights: str
+    parent: str
+    made_at: float
+    care: float
+    learnt: Learnt
+    comparisons: list[Comparison]
+    features: list[str]
+    templates: list[str]
+    weights: str = ""
+
+
+class LastRun(BaseModel):
+    """How the latest attempt to learn for a base model ended.
+
+    ``until`` is the moment of the latest verdict that it saw, ``outcome`` is for people; ``failed`` that it came to no end.
+    """
+
+    at: float
+    base: str
+    until: float
+    taken: bool
+    outcome: str
+    failed: bool = False
+    comparisons: list[Comparison] = []
+
+
+class _Pointer(BaseModel):
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version; ``trouble`` says why it cannot answer for the model that is set, "" when it can."""
+
+    manifest: VersionManifest
+    trouble: str = ""
+
+
+class Versions:
+    """The versions beside one base model. Reading never raises; what is damaged is left out or told."""
+
+    def __init__(self, folder: Path, base: Manifest) -> None:
+        """``folder`` need not exist."""
+        self.folder = folder
+        self.base = base
+
+    def mark(self) -> tuple[int, int] | None:
+        """Something that changes whenever another version is named; costs one ``stat``."""
+        return pointer_mark(self.folder)
+
+    def current(self) -> str:
+        """The name of the version that is to answer; the base model's own where none is named or it was made for another."""
+        try:
+            named = _Pointer.model_validate_json((self.folder / _CURRENT).read_bytes()).version
+        except (OSError, ValidationError):
+            return self.base.name
+        return named if named.startswith(f"{self.base.name}.") else self.base.name
+
+    def list(self) -> tuple[Version, ...]:
+        """All that can be read, newest first."""
+        found = []
+        for path in self.folder.glob(f"*/{_MANIFEST}"):
+            if path.parent.name.startswith(_UNFINISHED):
+                continue
+            try:
+                manifest = VersionManifest.model_validate_json(path.read_bytes())
+            except (OSError, ValidationError):
+                continue
+            found.append(Version(manifest, self._trouble(manifest)))
+        return tuple(sorted(found, key=lambda v: (v.manifest.made_at, v.manifest.name), reverse=True))
+
+    def get(self, name: str) -> VersionManifest:
+        """One version that can answer; ``NotFoundError`` names those there are, ``ArtifactError`` says why it cannot."""
+        versions = {v.manifest.name: v for v in self.list()}
+        if name not in versions:
+            raise NotFoundError(f"no version {name!r}; there are: {', '.join([BASE, *versions])}")
+        if versions[name].trouble:
+            raise ArtifactError(versions[name].trouble)
+        return versions[name].manifest
+
+    def head(self, name: str) -> Head | None:
+        """Its weights; None for the base model. ``ArtifactError`` when they are damaged."""
+        if name == self.base.name:
+            return None
+        manifest = self.get(name)
+        path = self.folder / name / _WEIGHTS
+        try:
+            data = path.read_bytes()
+            weights = load(data)["weights"]
+        except (OSError, SafetensorError, KeyError, ValueError) as error:
+            raise ArtifactError(f"{path}: damaged: {error}; `revelio models use {BASE}` goes back") from error
+        whole = weights.ndim == 2 and len(weights) == len(manifest.templates) and bool(np.isfinite(weights).all())
+        if hashlib.sha256(data).hexdigest() != manifest.weights or not whole:
+            raise ArtifactError(
+                f"{path}: damaged: it is not what {_MANIFEST} was written for; `revelio models use {BASE}` goes back"
+            )
+        return Head(tuple(manifest.templates), weights.astype(np.float32))
+
+    def use(self, name: str) -> str:
+        """Let that version answer from now on (``base``: nothing learnt). Gives the model's name."""
+        chosen = self.base.name if name in (BASE, self.base.name) else self.get(name).name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _replace(self.folder / _CURRENT, _Pointer(version=chosen).model_dump_json().encode())
+        return chosen
+
+    def next_name(self) -> str:
+        """A name that no version had yet."""
+        tails = [p.name.removeprefix(f"{self.base.name}.") for p in self.folder.glob(f"{self.base.name}.*")]
+        return f"{self.base.name}.{1 + max((int(t) for t in tails if t.isdigit()), default=0)}"
+
+    def keep(self, manifest: VersionManifest, head: Head) -> VersionManifest:
+        """Write a version, which does not answer yet; its folder appears whole or not at all."""
+        data = save({"weights": head.weights})
+        whole = manifest.model_copy(update={"weights": hashlib.sha256(data).hexdigest()})
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for leftover in self.folder.glob(f"{_UNFINISHED}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        making = Path(tempfile.mkdtemp(dir=self.folder, prefix=_UNFINISHED))
+        making.chmod(0o755)
+        _write(making / _WEIGHTS, data)
+        _write(making / _MANIFEST, whole.model_dump_json(indent=1).encode() + b"\n")
+        making.rename(self.folder / whole.name)
+        _sync(self.folder)
+        return whole
+
+    def last_run(self) -> LastRun | None:
+        """How the latest attempt for this base model ended; None before the first."""
+        try:
+            last = LastRun.model_validate_json((self.folder / _LAST).read_bytes())
+        except (OSError, ValidationError):
+            return None
+        return last if last.base == self.base.name else None
+
+    def tell(self, run: LastRun) -> None:
+        """Remember how an attempt ended."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _replace(self.folder / _LAST, run.model_dump_json(indent=1).encode() + b"\n")
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """Only one process at a time gets in; ``InvalidInputError`` for the others. A process that dies lets go."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / _LOCK).open("wb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise InvalidInputError(f"{self.folder}: another process is learning already; wait for it to end") from error
+            yield
+
+    def _trouble(self, manifest: VersionManifest) -> str:
+        if manifest.format != FORMAT or manifest.features != list(FEATURES):
+            return f"{manifest.name}: made by another version of Revelio; learn again with `revelio learn`"
+        if manifest.base != self.base.name or manifest.base_weights != self.base.files.get(RANKER_WEIGHTS):
+            return f"{manifest.name}: made for the model {manifest.base}, and {self.base.name} is set; learn again"
+        return ""
+
+
+def pointer_mark(folder: Path) -> tuple[int, int] | None:
+    """See ``Versions.mark``."""
+    try:
+        stat = (folder / _CURRENT).stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_ino
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    os.close(handle)
+    _write(Path(name), data)
+    Path(name).chmod(0o644)
+    Path(name).replace(path)
+    _sync(path.parent)
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

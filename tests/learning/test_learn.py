@@ -1,0 +1,94 @@
+"""Learning from twenty confirmed incidents of a kind that no model was trained on, through the store as the server does it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from revelio.errors import InvalidInputError
+from revelio.incidents.exchange import Record
+from revelio.learning import learn as learning
+from revelio.learning.comparison import TOLERANCE
+from revelio.learning.learn import LearnArguments, learn
+from revelio.ranker.artifact import load_manifest
+from revelio.ranker.versions import Versions
+from revelio.recommender import Recommender
+from revelio.settings import LearningSettings, Settings
+from revelio.store import Store
+from revelio.types import Incident
+from revelio.workbench import Workbench
+from tests.learning.conftest import CONFIRMED
+from tests.learning.made import RIGHT, incidents
+
+
+def _place(recommender: Recommender, incident: Incident, container: str) -> int:
+    ranked = recommender.recommend(incident, 1000).queries
+    return next(q.rank for q in ranked if q.query.template.id == RIGHT and q.query.bindings == (("container", container),))
+
+
+def _bench(arguments: LearnArguments, database: str) -> Workbench:
+    settings = Settings(database=database, model=arguments.model, learning=LearningSettings(folder=arguments.folder))
+    return Workbench(settings)
+
+
+def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first_three_and_harm_nothing(
+    arguments: LearnArguments, store: Store, database: str, base: Recommender, calm: list[Record]
+) -> None:
+    fresh = list(incidents(calm[12:], 6, first=100))
+    before = [_place(base, *one) for one in fresh]
+    assert sum(p <= 3 for p in before) <= 2, f"not new to the base model: {before}"
+
+    bench = _bench(arguments, database)
+    assert bench.recommender.model == base.model
+    attempt = learn(arguments, store)
+
+    assert attempt.taken, attempt.outcome
+    assert attempt.learnt is not None
+    assert attempt.learnt.found == CONFIRMED
+    learnt = bench.recommender
+    assert learnt.model == attempt.after == f"{base.model}.1", "a server that runs follows without a restart"
+    assert [_place(learnt, *one) for one in fresh] == pytest.approx([2] * 6, abs=1), f"they were {before}"
+    held, feedback = attempt.comparisons
+    assert held.incidents >= 12
+    assert held.after.top1 >= held.before.top1 - TOLERANCE
+    assert held.after.top3 >= held.before.top3 - TOLERANCE
+    assert held.after.auroc is not None
+    assert held.before.auroc is not None
+    assert held.after.auroc >= held.before.auroc - TOLERANCE
+    assert feedback.incidents == CONFIRMED
+    assert feedback.after.top3 > feedback.before.top3
+    answer = learnt.recommend(fresh[0][0])
+    assert answer.model == attempt.after
+    assert answer.abstain < base.recommend(fresh[0][0]).abstain
+    told = [fact for q in answer.queries for f in q.factors for fact in f.because]
+    assert "what people said of earlier answers speaks for it" in told
+
+    bench.versions().use("base")
+    assert bench.recommender.model == base.model, "the way back"
+    assert [_place(bench.recommender, *one) for one in fresh] == before
+
+
+def test_a_version_that_is_worse_is_not_taken_and_the_base_model_goes_on_answering(
+    arguments: LearnArguments, store: Store, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learning, "CARES", (3.0,))
+    monkeypatch.setattr(learning, "worse", lambda comparisons: "top 3 on held-out incidents falls")
+    attempt = learn(arguments, store)
+    assert not attempt.taken
+    assert attempt.before == attempt.after
+    assert "not taken: top 3 on held-out incidents falls" in attempt.outcome
+    versions = Versions(arguments.folder, load_manifest(arguments.model))
+    assert versions.list() == ()
+    last = versions.last_run()
+    assert last is not None
+    assert not last.taken
+    again = learn(arguments, store)
+    assert "0 new verdicts" in again.outcome, "the same verdicts are not tried twice"
+
+
+def test_only_one_process_learns_at_a_time_and_too_few_verdicts_are_waited_for(arguments: LearnArguments, store: Store) -> None:
+    with Versions(arguments.folder, load_manifest(arguments.model)).learning(), pytest.raises(InvalidInputError, match="already"):
+        learn(arguments, store)
+    attempt = learn(replace(arguments, at_least=CONFIRMED + 1), store)
+    assert attempt.outcome == f"{CONFIRMED} new verdicts, and {CONFIRMED + 1} are needed"

@@ -1,0 +1,143 @@
+"""What was run weighs on everything else, and is said in words; probabilities stay probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from revelio.catalog import Catalog
+from revelio.encoders.query import EncodedIncident, QueryEncoder
+from revelio.encoders.report import HashingEncoder
+from revelio.errors import NotFoundError
+from revelio.ranker.findings import follow
+from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
+from revelio.recommender import Recommender
+from revelio.types import Finding, Incident, Query, RankedQuery
+from tests.ranker.conftest import labelled
+
+
+class Made:
+    """A network made by hand: CPU before all, alpha before beta; what was run is not it, and makes its neighbours likelier."""
+
+    name = "made"
+
+    def __init__(self) -> None:
+        self.passes = 0
+
+    def encode(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
+        text = HashingEncoder(64)
+        return QueryEncoder(text, {}, {}).encode(incident, queries, text.encode([incident.report])[0])
+
+    def ranking(self, encoded: EncodedIncident) -> Ranking:
+        self.passes += 1
+        own = np.array([3.0 if t.id == "meters.cpu" else 0.0 for t in encoded.templates])
+        score = encoded.table("near_signal") * 2.0 - encoded.table("run") * 4.0 - 0.5 * np.arange(encoded.mask.shape[1])
+        score = np.where(encoded.mask, score + own[:, None], -np.inf)
+        template = np.logaddexp.reduce(score, axis=1)
+        tool = np.array([np.logaddexp.reduce(template[encoded.tool_of == k]) for k in range(len(encoded.tools))])
+        value = np.where(encoded.mask, score, 0.0).astype(np.float32)
+        return rank(encoded, Logits(tool.astype(np.float32), template.astype(np.float32), value, 0.0), Calibration())
+
+
+@pytest.fixture
+def made() -> Made:
+    return Made()
+
+
+@pytest.fixture
+def recommender(catalog: Catalog, made: Made) -> Recommender:
+    return Recommender(made, catalog)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def incident() -> Incident:
+    return labelled(5, "hog", "alpha").record.incident("it is slow")
+
+
+def learnt(incident: Incident, *shown: tuple[RankedQuery, float]) -> Incident:
+    return replace(incident, findings=tuple(Finding(q.query.template.id, q.query.bindings, s) for q, s in shown))
+
+
+def moves(recommender: Recommender, incident: Incident, *signals: float, k: int = 3) -> dict[str, str]:
+    """Titles in the new order with the words of each, once the first queries showed these signals."""
+    kept = recommender.recommend(incident, k).queries
+    anew = recommender.rerank(learnt(incident, *zip(kept, signals, strict=False)), kept, k)
+    assert [q.rank for q in anew.recommendation.queries] == list(range(1, len(anew.moves) + 1))
+    return {q.query.title: m.because for q, m in zip(anew.recommendation.queries, anew.moves, strict=True)}
+
+
+def test_a_result_that_shows_nothing_moves_its_query_down_and_others_up(recommender: Recommender, incident: Incident) -> None:
+    first, *_ = before = [q.query.title for q in recommender.recommend(incident, 3).queries]
+    after = moves(recommender, incident, 0.0)
+    assert list(after).index(first) > 0
+    assert set(before) < set(after)
+    assert after[first] == "Down from 1: its result shows nothing unusual"
+    assert after[next(iter(after))] == f"Up from 2: “{first}” shows nothing unusual"
+
+
+def test_a_result_that_stands_out_is_not_held_against_its_query(recommender: Recommender, incident: Incident) -> None:
+    first = recommender.recommend(incident, 3).queries[0]
+    after = moves(recommender, incident, 0.9)
+    assert next(iter(after)) == first.query.title
+    assert after[first.query.title] == "Same place: its result stands out"
+
+
+def test_what_comes_up_says_where_from_and_through_which_result(recommender: Recommender, incident: Incident) -> None:
+    first = recommender.recommend(incident, 1).queries[0]
+    after = moves(recommender, incident, 0.9, k=4)
+    neighbour = next(t for t in after if "Memory" in t or "State" in t or "Errors" in t)
+    assert after[neighbour].startswith("Up from ")
+    assert after[neighbour].endswith(f"“{first.query.title}” stands out")
+
+
+@pytest.mark.parametrize("signals", [(0.0,), (0.9,), (0.9, 0.0), (0.9, 0.8, 0.7), (0.0, 0.0, 0.0)])
+def test_probabilities_add_up_to_one_whatever_was_run(
+    made: Made, catalog: Catalog, incident: Incident, signals: tuple[float, ...]
+) -> None:
+    queries = Recommender(made, catalog).candidates(incident)  # type: ignore[arg-type]
+    followed = follow(made, incident, queries, dict(enumerate(signals)))  # type: ignore[arg-type]
+    assert np.exp(followed.log_probability.astype(np.float64)).sum() == pytest.approx(1.0, abs=1e-4)
+
+
+def test_everything_run_and_standing_out_is_still_a_ranking(made: Made, catalog: Catalog, incident: Incident) -> None:
+    queries = Recommender(made, catalog).candidates(incident)[:3]  # type: ignore[arg-type]
+    followed = follow(made, incident, queries, {0: 1.0, 1: 1.0, 2: 1.0})  # type: ignore[arg-type]
+    assert np.exp(followed.log_probability).sum() == pytest.approx(1.0, abs=1e-4)
+
+
+def test_factors_of_each_query_multiply_to_its_probability(recommender: Recommender, incident: Incident) -> None:
+    kept = recommender.recommend(incident, 3).queries
+    anew = recommender.rerank(learnt(incident, (kept[0], 0.9), (kept[1], 0.1)), kept, 3)
+    for q in anew.recommendation.queries:
+        assert np.exp(sum(f.log_probability for f in q.factors)) == pytest.approx(q.probability)
+    assert {f.name for f in anew.recommendation.queries[-1].factors} == {"tool", "template", "values", "results"}
+
+
+def test_without_a_finding_nothing_moves(recommender: Recommender, incident: Incident) -> None:
+    kept = recommender.recommend(incident, 3).queries
+    anew = recommender.rerank(incident, kept, 3)
+    assert anew.recommendation.queries == kept
+    assert {m.because for m in anew.moves} == {"Same place: no result yet"}
+
+
+def test_what_the_catalog_no_longer_has_comes_last_as_it_was(recommender: Recommender, incident: Incident) -> None:
+    kept = recommender.recommend(incident, 2).queries
+    gone = replace(kept[0], query=replace(kept[0].query, bindings=(("container", "gone"),)))
+    anew = recommender.rerank(learnt(incident, (kept[1], 0.9)), (gone, kept[1]), 2)
+    assert (anew.recommendation.queries[-1].query, anew.recommendation.queries[-1].probability) == (gone.query, gone.probability)
+    assert "no longer" in anew.moves[-1].because
+
+
+def test_many_results_cost_a_bounded_number_of_passes(made: Made, catalog: Catalog, incident: Incident) -> None:
+    queries = Recommender(made, catalog).candidates(incident)  # type: ignore[arg-type]
+    follow(made, incident, queries, dict.fromkeys(range(len(queries)), 0.7))  # type: ignore[arg-type]
+    assert made.passes <= 11
+
+
+def test_a_candidate_is_found_with_its_place_among_all(recommender: Recommender, incident: Incident) -> None:
+    fifth = recommender.recommend(incident, 5).queries[-1]
+    assert recommender.find(incident, fifth.query.id) == fifth
+    with pytest.raises(NotFoundError, match="nothing-like"):
+        recommender.find(incident, "nothing-like-it")
