@@ -39,7 +39,7 @@ def study(
     """
     with needs_training_packages():
         from revelio.evaluation.study import study as compare
-        from revelio.ranker.arguments import TrainArguments
+        from revelio.training.arguments import TrainArguments
 
     arguments = TrainArguments(dataset, work, settings_catalog(catalog), device=device.value, seed=seed)
     with StepBars() as bars:

@@ -60,8 +60,8 @@ def train(
     Every epoch leaves a line in training.jsonl in the model's folder. Started by torchrun, all processes train one model.
     """
     with needs_training_packages():
-        from revelio.ranker.arguments import TrainArguments
-        from revelio.ranker.train import train as fit
+        from revelio.training.arguments import TrainArguments
+        from revelio.training.train import train as fit
 
     arguments = TrainArguments(
         dataset=dataset,

@@ -13,9 +13,9 @@ from revelio.evaluation.results import Evaluation
 from revelio.evaluation.runner import evaluate
 from revelio.evaluation.trained import Trained
 from revelio.incidents.dataset import Dataset, open_dataset
-from revelio.ranker.arguments import TrainArguments
 from revelio.ranker.artifact import MANIFEST, load_ranker
-from revelio.ranker.train import train
+from revelio.training.arguments import TrainArguments
+from revelio.training.train import train
 
 NEW_APP = "new_app"
 FEW = (10, 30)

@@ -78,8 +78,8 @@ def incident(number: int, kind: str, place: str, split: str) -> Record:
 def test_tools_without_a_backend_are_checked_learnt_measured_and_recommended(
     revelio: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from revelio.ranker.arguments import TrainArguments
-    from revelio.ranker.train import train
+    from revelio.training.arguments import TrainArguments
+    from revelio.training.train import train
 
     catalog, data, model = tmp_path / "theirs.yaml", tmp_path / "data", tmp_path / "model"
     catalog.write_text(CATALOG)

@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 
 from revelio.evaluation import study as module
 from revelio.evaluation.study import FEW, RANKS, VARIANTS, study
-from revelio.ranker.arguments import TrainArguments
+from revelio.training.arguments import TrainArguments
 
 
 @pytest.fixture

@@ -62,8 +62,8 @@ def model(catalog: Catalog, incidents: list[LabelledIncident], tmp_path_factory:
     """A model folder, trained on the small system."""
     pytest.importorskip("torch")
     from revelio.incidents.exchange import write_records
-    from revelio.ranker.arguments import TrainArguments
-    from revelio.ranker.train import train
+    from revelio.training.arguments import TrainArguments
+    from revelio.training.train import train
 
     folder = tmp_path_factory.mktemp("train")
     write_records(folder / "data" / "incidents" / "part.jsonl.xz", [i.record for i in incidents])

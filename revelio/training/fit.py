@@ -14,16 +14,16 @@ import torch
 from torch import Tensor, nn
 
 from revelio.encoders.query import COMPONENT, FEATURES, OWN, TEXT
-from revelio.ranker import checkpoint
-from revelio.ranker.arguments import TrainArguments
-from revelio.ranker.batch import Batch, Example, batch
-from revelio.ranker.calibrate import Prediction
-from revelio.ranker.journal import Epoch, TrainingLog
-from revelio.ranker.losses import log_probabilities, objective
-from revelio.ranker.network import Network
 from revelio.ranker.scoring import Logits
 from revelio.ranker.session import INPUTS, network_inputs
-from revelio.ranker.world import World
+from revelio.training import checkpoint
+from revelio.training.arguments import TrainArguments
+from revelio.training.batch import Batch, Example, batch
+from revelio.training.calibrate import Prediction
+from revelio.training.journal import Epoch, TrainingLog
+from revelio.training.losses import log_probabilities, objective
+from revelio.training.network import Network
+from revelio.training.world import World
 
 RUN_FIRST = 0.4
 """Share of the batches in which some queries were run already."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from revelio.ranker.network import EMPTY
+from revelio.training.network import EMPTY
 
 ANY_ACCEPTED = 0.3
 """Weight of 'any accepted query' beside 'a query that shows the cause itself'."""

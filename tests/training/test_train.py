@@ -22,10 +22,10 @@ from tests.ranker.conftest import labelled
 
 torch = pytest.importorskip("torch")
 
-from revelio.ranker.arguments import TrainArguments  # noqa: E402
-from revelio.ranker.export import export_network  # noqa: E402
-from revelio.ranker.network import Network  # noqa: E402
-from revelio.ranker.train import train  # noqa: E402
+from revelio.training.arguments import TrainArguments  # noqa: E402
+from revelio.training.export import export_network  # noqa: E402
+from revelio.training.network import Network  # noqa: E402
+from revelio.training.train import train  # noqa: E402
 
 
 def test_a_trained_model_puts_the_right_query_first_on_runs_it_has_not_seen(model: Path, catalog: Catalog) -> None:

@@ -20,12 +20,12 @@ from torch.nn import functional
 
 from revelio.encoders.report import MAX_TOKENS
 from revelio.incidents.dataset import LabelledIncident
-from revelio.ranker import checkpoint
-from revelio.ranker.arguments import TrainArguments
-from revelio.ranker.export import Pooled
-from revelio.ranker.fit import seeded
-from revelio.ranker.journal import Epoch, TrainingLog
-from revelio.ranker.world import World
+from revelio.training import checkpoint
+from revelio.training.arguments import TrainArguments
+from revelio.training.export import Pooled
+from revelio.training.fit import seeded
+from revelio.training.journal import Epoch, TrainingLog
+from revelio.training.world import World
 
 Told = tuple[str, str]
 """A text and its cell."""

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from revelio.encoders.report import MAX_TOKENS
 from revelio.errors import ArtifactError
-from revelio.ranker.network import Network
 from revelio.ranker.session import INPUTS, OUTPUTS
+from revelio.training.network import Network
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """model.safetensors of sentence-transformers/all-MiniLM-L6-v2 as published (Apache-2.0)."""

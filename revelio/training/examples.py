@@ -11,7 +11,7 @@ from revelio.catalog import Catalog
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import TextEncoder
 from revelio.incidents.dataset import LabelledIncident
-from revelio.ranker.batch import Example
+from revelio.training.batch import Example
 
 
 def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder, encoder: QueryEncoder) -> list[Example]:

@@ -15,11 +15,11 @@ from tests.ranker.conftest import labelled
 
 torch = pytest.importorskip("torch")
 
-from revelio.ranker.arguments import TrainArguments  # noqa: E402
-from revelio.ranker.export import base_encoder, export_encoder  # noqa: E402
-from revelio.ranker.fine_tune import Told, enough, fine_tune, tellings  # noqa: E402
-from revelio.ranker.journal import Epoch, TrainingLog  # noqa: E402
-from revelio.ranker.world import World  # noqa: E402
+from revelio.training.arguments import TrainArguments  # noqa: E402
+from revelio.training.export import base_encoder, export_encoder  # noqa: E402
+from revelio.training.fine_tune import Told, enough, fine_tune, tellings  # noqa: E402
+from revelio.training.journal import Epoch, TrainingLog  # noqa: E402
+from revelio.training.world import World  # noqa: E402
 
 SAYINGS = {
     "shop/cart/slow": ("the basket crawls", "my cart takes ages", "waiting forever for the trolley", "basket page so slow"),

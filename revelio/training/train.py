@@ -25,17 +25,17 @@ from revelio.encoders.report import CachingEncoder, OnnxEncoder
 from revelio.errors import DatasetError
 from revelio.incidents.dataset import Dataset, LabelledIncident, open_dataset
 from revelio.ranker import artifact
-from revelio.ranker.arguments import TrainArguments
-from revelio.ranker.batch import Example
-from revelio.ranker.calibrate import Prediction, calibrate
-from revelio.ranker.card import model_card
-from revelio.ranker.examples import examples
-from revelio.ranker.export import base_encoder, export_encoder, export_network
-from revelio.ranker.fine_tune import enough, fine_tune, tellings
-from revelio.ranker.fit import fit, predict, seeded
-from revelio.ranker.journal import Report, TrainingLog
 from revelio.ranker.scoring import Calibration, rank
-from revelio.ranker.world import World, world
+from revelio.training.arguments import TrainArguments
+from revelio.training.batch import Example
+from revelio.training.calibrate import Prediction, calibrate
+from revelio.training.card import model_card
+from revelio.training.examples import examples
+from revelio.training.export import base_encoder, export_encoder, export_network
+from revelio.training.fine_tune import enough, fine_tune, tellings
+from revelio.training.fit import fit, predict, seeded
+from revelio.training.journal import Report, TrainingLog
+from revelio.training.world import World, world
 
 
 def train(arguments: TrainArguments, progress: Report = lambda what, done, total: None) -> artifact.Manifest:
