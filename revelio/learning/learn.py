@@ -21,10 +21,11 @@ from revelio.ranker.versions import Comparison, LastRun, Learnt, VersionManifest
 from revelio.store import Store
 from revelio.store.judged import judged_answers, verdicts_after
 
-CARES = (3.0, 10.0, 30.0, 100.0)
-"""How much a labelled incident weighs that is gone through again; more is tried when less gave a head that is worse."""
-REIN = 0.3
-"""How tightly weights are held to zero."""
+CAUTIONS = (3.0, 10.0, 30.0, 100.0)
+"""How much a labelled incident weighs that is gone through again, and how tightly weights are held to zero.
+
+More is tried when less gave a head that is worse.
+"""
 
 NEWEST = 1000
 """Judged answers that are learnt from, the latest."""
@@ -103,7 +104,7 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
     progress("read labelled incidents", 1, 3)
     rehearsed, kept = _labelled(arguments, ranker)
     progress("fit and compare", 2, 3)
-    care, head, comparisons, why = _fitted(answers, rehearsed, kept, before, _known_to(versions, in_force))
+    caution, head, comparisons, why = _fitted(answers, rehearsed, kept, before, _known_to(versions, in_force))
     learnt = Learnt(
         answers=len(answers),
         found=sum(a.verdicts[0] for a in answers),
@@ -123,7 +124,7 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
             base_weights=versions.base.files[RANKER_WEIGHTS],
             parent=in_force,
             made_at=time.time(),
-            care=care,
+            caution=caution,
             learnt=learnt,
             comparisons=list(comparisons),
             features=list(FEATURES),
@@ -150,28 +151,28 @@ def _fitted(
     before: Head | None,
     known: VersionManifest | None,
 ) -> tuple[float, Head, tuple[Comparison, ...], str]:
-    """The least care whose head is not worse, or the most with where it is."""
+    """The least caution whose head is not worse, or the most with where it is."""
     fit = partial(_fit, rehearsed)
 
     def past(rest: Sequence[Judged]) -> Head | None:
         """What the version in force would be without the answers that are kept out."""
-        return fit([a for a in rest if a.until <= known.learnt.until], known.care) if known else None
+        return fit([a for a in rest if a.until <= known.learnt.until], known.caution) if known else None
 
-    for care in CARES:
-        head = fit(answers, care)
+    for caution in CAUTIONS:
+        head = fit(answers, caution)
         comparisons: tuple[Comparison, ...] = (held_out(kept, before, head),)
         if not worse(comparisons):
-            comparisons = (*comparisons, kept_out(answers, past, partial(fit, care=care)))
+            comparisons = (*comparisons, kept_out(answers, past, partial(fit, caution=caution)))
         why = worse(comparisons)
         if not why:
             break
-    return care, head, comparisons, why
+    return caution, head, comparisons, why
 
 
-def _fit(rehearsed: Sequence[Case], answers: Sequence[Judged], care: float) -> Head:
+def _fit(rehearsed: Sequence[Case], answers: Sequence[Judged], caution: float) -> Head:
     lessons: list[Lesson] = [x for a in answers for x in a.lessons]
-    again = [replace(c.lesson, weight=care) for c in rehearsed]
-    return fit_head([*lessons, *again], [t for a in answers for t in a.templates], REIN)
+    again = [replace(c.lesson, weight=caution) for c in rehearsed]
+    return fit_head([*lessons, *again], [t for a in answers for t in a.templates], caution)
 
 
 def _known_to(versions: Versions, name: str) -> VersionManifest | None:

@@ -68,7 +68,7 @@ class Learnt(BaseModel):
 class VersionManifest(BaseModel):
     """What a version says of itself. ``parent`` is the model that was in force when it was made.
 
-    ``care`` is how much the labelled incidents weighed that were gone through again.
+    ``caution`` is how much the labelled incidents weighed that were gone through again, and how tightly weights were held.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -78,7 +78,7 @@ class VersionManifest(BaseModel):
     base_weights: str
     parent: str
     made_at: float
-    care: float
+    caution: float
     learnt: Learnt
     comparisons: list[Comparison]
     features: list[str]

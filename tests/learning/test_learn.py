@@ -72,7 +72,7 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
 def test_a_version_that_is_worse_is_not_taken_and_the_base_model_goes_on_answering(
     arguments: LearnArguments, store: Store, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "CARES", (3.0,))
+    monkeypatch.setattr(learning, "CAUTIONS", (3.0,))
     monkeypatch.setattr(learning, "worse", lambda comparisons: "top 3 on held-out incidents falls")
     attempt = learn(arguments, store)
     assert not attempt.taken

@@ -49,7 +49,7 @@ def made(mine: Versions) -> VersionManifest:
         base_weights=mine.base.files["ranker.onnx"],
         parent=mine.current(),
         made_at=time.time(),
-        care=1.0,
+        caution=1.0,
         learnt=Learnt(answers=1, found=1, helpful=0, not_useful=0, until=1.0),
         comparisons=[],
         features=list(FEATURES),
