@@ -13,6 +13,7 @@ from revelio.cli.output import Json, StepBars, emit, table
 def bench(
     model: ModelOption = None,
     rounds: Annotated[int, typer.Option("--rounds", min=3, max=1000, help="Repetitions of each measurement.")] = 40,
+    system: Annotated[str | None, typer.Option("--system", help="Also time snapshots of this live system.")] = None,
     json: Json = False,
 ) -> None:
     """Measure speed and memory on this machine with the recorded incidents. Wants a machine that does nothing else.
@@ -21,11 +22,12 @@ def bench(
     Examples:
       revelio bench
       revelio bench --rounds 200 --json
+      revelio bench --system shop
     """
     from revelio.cli.measure import measure
 
     with StepBars() as bars:
-        figures = measure(open_workbench(model), rounds, bars.report)
+        figures = measure(open_workbench(model), rounds, bars.report, system)
     if json:
         emit(figures)
         return

@@ -18,6 +18,8 @@ from typing import Any
 import httpx
 
 from revelio.errors import NotFoundError, RevelioError
+from revelio.systems import System
+from revelio.tools.figures import counted
 from revelio.types import Entity, Evidence, Incident
 from revelio.workbench import Workbench
 
@@ -29,6 +31,8 @@ MOST_ENCODER_TIMES = 1.5
 MOST_FIRST_ANSWER_S = 2.0
 MOST_RESIDENT_MB = 400.0
 MOST_SERVED_TIMES = 1.3
+MOST_SNAPSHOT_S = 2.0
+SNAPSHOTS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,13 @@ class Figure:
     detail: str
 
 
-def measure(bench: Workbench, rounds: int, progress: Callable[[str, int, int], None]) -> tuple[Figure, ...]:
-    """All figures. ``NotFoundError`` when there is no recorded incident to measure with."""
+def measure(
+    bench: Workbench, rounds: int, progress: Callable[[str, int, int], None], system: str | None = None
+) -> tuple[Figure, ...]:
+    """All figures, with ``system`` also that of its snapshot.
+
+    ``NotFoundError`` when there is no recorded incident to measure with, or no such system.
+    """
     ids = bench.incidents.ids()
     if not ids:
         raise NotFoundError(
@@ -60,6 +69,9 @@ def measure(bench: Workbench, rounds: int, progress: Callable[[str, int, int], N
         lambda: _resident(ids[0], environment),
         lambda: _served(bench, ids[0], reports, rounds, environment),
     )
+    if system is not None:
+        live = bench.system(system)
+        steps = (*steps, lambda: snapshot_figure(live))
     for number, step in enumerate(steps):
         progress("measuring", number, len(steps))
         done.append(step())
@@ -76,6 +88,25 @@ def enlarged(bench: Workbench, incident: Incident, wanted: int = CANDIDATES) -> 
             raise RevelioError(f"{incident.id} has no candidates to repeat; measure with another incident")
         grown = replace(incident, evidence=_repeated(incident.evidence, copies))
     return grown
+
+
+def snapshot_figure(system: System) -> Figure:
+    """Median of live snapshots; a tool that does not answer is an error, since its silence would be quick."""
+    took: list[float] = []
+    places = 0
+    for _ in range(SNAPSHOTS):
+        began = time.monotonic()
+        seen = system.snapshot(time.time())
+        took.append(time.monotonic() - began)
+        if seen.missing:
+            raise RevelioError(f"{system.name}: {', '.join(seen.missing)} did not answer the snapshot; see `revelio doctor`")
+        places = sum(e.kind == "container" for e in seen.entities)
+        time.sleep(1.0)
+    median = statistics.median(took)
+    detail = (
+        f"{system.name}: {len(system.tools)} tools, {counted(places, 'container')}; from {min(took):.2f} to {max(took):.2f} s"
+    )
+    return Figure("snapshot of a live system", median, "s", MOST_SNAPSHOT_S, median <= MOST_SNAPSHOT_S, detail)
 
 
 def _against_encoder(bench: Workbench, incident: Incident, reports: list[str], rounds: int) -> Figure:

@@ -45,6 +45,10 @@ def train(
     fine_tune: Annotated[
         int, typer.Option("--fine-tune", help="Epochs of the report encoder's fine-tuning at most; 0 leaves it as published.")
     ] = 3,
+    encoder: Annotated[
+        Path | None,
+        typer.Option("--encoder", help="A model folder whose report encoder is taken as it is."),
+    ] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     json: Json = False,
 ) -> None:
@@ -72,6 +76,7 @@ def train(
         deterministic=deterministic,
         seed=seed,
         fine_tune=fine_tune,
+        encoder=encoder,
     )
     with StepBars() as bars:
         manifest = fit(arguments, bars.report)

@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from revelio.cli.measure import Figure, enlarged
-from revelio.types import Entity
+from revelio.catalog import Catalog
+from revelio.cli.measure import Figure, enlarged, snapshot_figure
+from revelio.errors import RevelioError
+from revelio.settings import SystemSettings
+from revelio.systems import System
+from revelio.tools.base import Scope
+from revelio.types import Entity, Evidence, Window
 from revelio.workbench import Workbench
 from tests.cli.made import CommandLine
 from tests.webui import made
@@ -32,12 +37,32 @@ def test_figures_are_shown_beside_their_limits(revelio: CommandLine, monkeypatch
         Figure("first answer", 1.25, "s", 2.0, True, "median of 3"),
         Figure("resident memory", 512.0, "MB", 400.0, False, "peak"),
     )
-    monkeypatch.setattr("revelio.cli.measure.measure", lambda bench, rounds, progress: found)
+    monkeypatch.setattr("revelio.cli.measure.measure", lambda bench, rounds, progress, system: found)
     out = revelio("bench").out
     first = next(x for x in out.splitlines() if "first" in x)
     assert first.split()[:7] == ["first", "answer", "1.25", "s", "2", "s", "holds"]
     assert "EXCEEDED" in next(x for x in out.splitlines() if "resident" in x)
     assert revelio("bench", "--json").json[1]["holds"] is False
+
+
+class _Live(System):
+    """A system whose snapshots are ready at once, with or without one of its tools."""
+
+    def __init__(self, missing: tuple[str, ...]) -> None:
+        super().__init__("shop", SystemSettings(), Catalog(()), {})
+        self._missing = missing
+
+    def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
+        return Evidence(Window(0.0, 1.0), Window(-1.0, 0.0), (Entity("container", "cart"),), missing=self._missing)
+
+
+def test_a_live_snapshot_is_timed_and_one_that_misses_a_tool_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    figure = snapshot_figure(_Live(()))
+    assert figure.holds
+    assert "1 container;" in figure.detail
+    with pytest.raises(RevelioError, match="jaeger did not answer"):
+        snapshot_figure(_Live(("jaeger",)))
 
 
 def test_without_a_recorded_incident_there_is_nothing_to_measure_with(revelio: CommandLine) -> None:
