@@ -14,6 +14,7 @@ from revelio.errors import NotFoundError
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
 from revelio.ranker.findings import Followed, follow
+from revelio.ranker.head import Head
 from revelio.ranker.moves import Move, move
 from revelio.ranker.session import Ranker
 from revelio.telemetry import traced
@@ -42,6 +43,10 @@ class Recommender:
     def model(self) -> str:
         """The model's name and version."""
         return self.ranker.name
+
+    def with_head(self, head: Head | None, name: str) -> Recommender:
+        """The same model with what was learnt beside it, under that name; without it where there is no head."""
+        return Recommender(self.ranker.with_head(head, name), self.catalog)
 
     def candidates(self, incident: Incident) -> tuple[Query, ...]:
         """The incident's own candidates, else catalog x inventory."""

@@ -83,7 +83,7 @@ class Workbench:
         except (ArtifactError, NotFoundError) as error:
             name, head, trouble = versions.base.name, None, str(error)
             log.warning("the model %s answers without what it learnt: %s", name, error)
-        return Recommender(loaded.ranker.with_head(head, name), loaded.catalog), trouble
+        return loaded.with_head(head, name), trouble
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -80,7 +80,10 @@ def _card(path: Path) -> Markup:
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
-    return Markup(markdown.renderer.render(tokens, markdown.options, {}))
+    shown = markdown.renderer.render(tokens, markdown.options, {})
+    # A wide table scrolls by itself, also by keyboard, and does not widen the page.
+    shown = shown.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="Table of the card"><table>')
+    return Markup(shown.replace("</table>", "</table></div>"))
 
 
 def _evaluation(path: Path) -> tuple[EvaluationFile | None, str]:

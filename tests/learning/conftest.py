@@ -31,7 +31,7 @@ def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def calm() -> list[Record]:
     """Recordings of controls, from all splits."""
-    known = open_dataset(BUNDLED / "rehearsal", verify=False).read()
+    known = open_dataset(Path("data/three_apps"), verify=False).read()
     return [x.record for x in known if x.record.fault and x.record.fault.category == "control"]
 
 

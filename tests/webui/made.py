@@ -12,6 +12,7 @@ from revelio.candidates import candidates
 from revelio.catalog import Catalog, load_catalog
 from revelio.errors import NotFoundError
 from revelio.incidents.exchange import FaultRecord, Record, Report, write_records
+from revelio.ranker.head import Head
 from revelio.ranker.moves import Move
 from revelio.recommender import Recommender, Reranking
 from revelio.settings import Backend, Settings, SystemSettings
@@ -147,6 +148,9 @@ class StandIn(Recommender):
     @property
     def model(self) -> str:
         return "stand-in-1"
+
+    def with_head(self, head: Head | None, name: str) -> Recommender:
+        return self
 
     def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
         found = sorted(

@@ -17,6 +17,8 @@ def test_a_question_is_asked_and_run_by_tab_and_enter(context: BrowserContext, a
     expect(page.get_by_label("The report")).to_be_focused()
     page.keyboard.type("the basket page hangs for ages? / g h")
     page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="What is masked")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.get_by_label("About")).to_be_focused()
     page.keyboard.press("End")
     page.keyboard.press("Tab")
