@@ -67,7 +67,10 @@ def _jaeger(client: httpx.Client, url: str) -> Found:
 
 
 def _elasticsearch(client: httpx.Client, url: str) -> Found:
-    version = str(_get(client, url)["version"]["number"])
+    try:
+        version = str(_get(client, url)["version"]["number"])
+    except httpx.HTTPStatusError:  # a role that may only search is not told it
+        version = "of a version that it does not tell"
     listed = _get(client, f"{url}/_cat/indices/logs-*", format="json", h="index,docs.count")
     projects = {str(i["index"]).removeprefix("logs-"): int(i["docs.count"] or 0) for i in listed}
     return Found("elasticsearch", url, True, f"Elasticsearch {version}, {len(projects)} indices of logs", projects)

@@ -66,6 +66,13 @@ def test_what_it_writes_works_at_once(alone: CommandLine, backends: HTTPServer) 
     assert {"cart"} <= {v for q in answer.json["queries"] for v in q["bindings"].values()}
 
 
+def test_an_elasticsearch_that_does_not_tell_its_version_is_one_all_the_same(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/").respond_with_json({"error": "not for this role"}, status=403)
+    httpserver.expect_request("/_cat/indices/logs-*").respond_with_json([{"index": "logs-shop", "docs.count": "12"}])
+    found = discover("elasticsearch", httpserver.url_for("/"))
+    assert found.up and found.projects == {"shop": 12}
+
+
 def test_usual_ports_are_looked_at(alone: CommandLine, backends: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for tool in WELL_KNOWN:
         monkeypatch.setitem(WELL_KNOWN, tool, backends.url_for("/"))

@@ -15,7 +15,7 @@ from revelio.settings import Settings
 
 pytestmark = pytest.mark.stack
 
-APP = "forum"
+APP = "shop"
 TOOLS = ("prometheus", "jaeger", "elasticsearch")
 
 
@@ -32,11 +32,11 @@ def test_what_init_writes_recommends_at_once_for_an_application_it_was_not_told_
     assert started.returncode == 0, started.stderr
     written = tomllib.loads((tmp_path / "revelio.toml").read_text(encoding="utf-8"))
     assert set(written["systems"]["theirs"]["backends"]) == set(TOOLS)
-    answered = revelio(tmp_path, "recommend", "voting does nothing since a few minutes", "--json")
+    answered = revelio(tmp_path, "recommend", "checkout takes ages since a few minutes", "--json")
     assert answered.returncode == 0, answered.stderr
     answer = json.loads(answered.stdout)
     places = {value for query in answer["queries"] for value in query["bindings"].values()}
-    assert places & {"web", "votes", "search", "inbox", "postgres", "redis"}
+    assert places & {"gateway", "cart", "orders", "payment", "products", "users", "search", "recommendations"}
     assert answer["degraded"] == []
     looked = revelio(tmp_path, "doctor")
     assert "theirs" in looked.stdout + looked.stderr

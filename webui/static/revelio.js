@@ -1,7 +1,5 @@
 // Copying, counting characters, and swapping one card in place. Every page works without this file.
 
-document.documentElement.classList.add("scripted");
-
 const PART = "X-Revelio-Part";
 
 async function copy(text, button) {
