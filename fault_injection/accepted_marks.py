@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from fault_injection.kinds import kinds
+from fault_injection.yaml_file import read_yaml
 from revelio.errors import InvalidInputError
 
 MARKS = Path(__file__).with_name("marks.yaml")
@@ -61,13 +61,7 @@ class AcceptedMarks(BaseModel):
 
 def load_marks(path: Path = MARKS) -> AcceptedMarks:
     """The file's content; ``InvalidInputError`` names what is wrong in it, a kind that there is not among that."""
-    try:
-        found = AcceptedMarks.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-    except (OSError, yaml.YAMLError) as error:
-        raise InvalidInputError(f"{path}: cannot be read: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InvalidInputError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    found = read_yaml(path, AcceptedMarks)
     known = {kind.name for kind in kinds()}
     named = {kind for mechanism in found.mechanisms.values() for kind in mechanism.kinds} | set(found.kinds)
     if unknown := sorted(named - known):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from fault_injection.yaml_file import read_yaml
 from revelio.errors import InvalidInputError
 from revelio.types import Query
 
@@ -44,13 +44,7 @@ class Call:
 
 def load_labels(path: Path = LABELS) -> dict[str, tuple[Accepted, ...]]:
     """Accepted templates by fault kind; ``InvalidInputError`` names what is wrong in the file."""
-    try:
-        parsed = _Labels.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-    except (OSError, yaml.YAMLError) as error:
-        raise InvalidInputError(f"{path}: cannot be read: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InvalidInputError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    parsed = read_yaml(path, _Labels)
     for kind, entries in parsed.root.items():
         for entry in entries:
             for blank, role in entry.blanks.items():

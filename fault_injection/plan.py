@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from fault_injection.apps import App, app_named
 from fault_injection.kinds import kind_named
 from fault_injection.spec import Fault, FaultKind
+from fault_injection.yaml_file import read_yaml
 from revelio.errors import InvalidInputError, RevelioError
 
 Split = Literal["train", "repeat", "new_location", "new_fault", "new_app", "no_fault"]
@@ -86,14 +86,9 @@ class Run:
 
 def load_plan(path: Path) -> Plan:
     """Read and check a plan; ``InvalidInputError`` names the entry that is wrong."""
+    plan = read_yaml(path, Plan)
     try:
-        plan = Plan.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
         expand(plan)
-    except (OSError, yaml.YAMLError) as error:
-        raise InvalidInputError(f"{path}: cannot be read: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InvalidInputError(f"{path}: {'.'.join(map(str, first['loc'])) or 'plan'}: {first['msg']}") from error
     except RevelioError as error:
         raise InvalidInputError(f"{path}: {error}") from error
     return plan

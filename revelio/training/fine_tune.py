@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from revelio.encoders.report import MAX_TOKENS
@@ -56,76 +56,91 @@ def fine_tune(
 
     The epoch before the first counts too: an encoder that only gets worse stays as it was.
     """
-    from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415  takes seconds to import
-
     torch.manual_seed(int(seeded(arguments.seed, "encoder")[:8], 16))
-    transformer = AutoModel.from_pretrained(source, attn_implementation="eager")
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    model = Pooled(transformer).to(world.device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.01)
+    encoder = _Encoder(source, world)
     shuffled = sorted(told, key=lambda t: seeded(arguments.seed, t[0]))
     held, learnt = shuffled[: len(told) // 10], shuffled[len(told) // 10 :]
     path = arguments.out / "encoder.checkpoint"
-    done = checkpoint.resume(path, model, optimizer, key) if arguments.resume else None
+    done = checkpoint.resume(path, encoder.model, encoder.optimizer, key) if arguments.resume else None
     losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
-
-    def vectors(texts: Sequence[str]) -> Tensor:
-        words = tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt").to(world.device)
-        with torch.autocast(world.device.type, torch.bfloat16, enabled=world.device.type == "cuda"):
-            found: Tensor = wrapped(words["input_ids"], words["attention_mask"])
-        return found.float()
-
-    wrapped = world.together(model)
     if not losses:
-        losses.append(world.agreed(_held_out(model, held, learnt, vectors, arguments.seed)))
-        best = _weights(model)
-    steps = math.ceil(len(learnt) / BATCH)
-    all_steps = steps * arguments.fine_tune
+        losses.append(world.agreed(_held_out(encoder, held, learnt, arguments.seed)))
+        best = encoder.weights()
     for epoch in range(len(losses) - 1, arguments.fine_tune):
-        began, total = time.monotonic(), 0.0
-        rng = random.Random(seeded(arguments.seed, f"encoder/{epoch}"))
-        torch.manual_seed(rng.getrandbits(31) + world.rank)
-        model.train()
-        order = rng.sample(learnt, len(learnt))
-        for step in range(steps):
-            for group in optimizer.param_groups:
-                group["lr"] = LEARNING_RATE * (1.0 - (epoch * steps + step) / all_steps)
-            members = world.own(order[step * BATCH : (step + 1) * BATCH])
-            loss = _contrast(members, _partners(members, learnt, rng), vectors)
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            total += float(loss.detach())
-            log.say(
-                f"fine-tune the report encoder, loss {total / (step + 1):.3f}",
-                epoch * steps + step + 1,
-                steps * arguments.fine_tune,
-            )
-        losses.append(world.agreed(_held_out(model, held, learnt, vectors, arguments.seed)))
+        began = time.monotonic()
+        loss = _epoch(encoder, learnt, epoch, arguments, world, log)
+        losses.append(world.agreed(_held_out(encoder, held, learnt, arguments.seed)))
         if losses[-1] == min(losses):
-            best = _weights(model)
+            best = encoder.weights()
         took, saving = time.monotonic() - began, 0.0
         if world.leads:
-            checkpoint.save(path, model, optimizer, checkpoint.Progress(tuple(losses), best), key)
+            checkpoint.save(path, encoder.model, encoder.optimizer, checkpoint.Progress(tuple(losses), best), key)
             saving = time.monotonic() - began - took
-        log.note(
-            Epoch(
-                "encoder",
-                epoch + 1,
-                arguments.fine_tune,
-                total / steps,
-                losses[-1],
-                LEARNING_RATE,
-                round(took, 3),
-                round(saving, 4),
-            )
-        )
-    model.load_state_dict(best)
+        log.note(Epoch("encoder", epoch + 1, arguments.fine_tune, loss, losses[-1], LEARNING_RATE, took, saving))
+    encoder.model.load_state_dict(best)
     if world.leads:
-        transformer.save_pretrained(out)
-        tokenizer.save_pretrained(out)
+        encoder.save(out)
     world.wait()
+
+
+class _Encoder:
+    """The transformer with its tokenizer and optimizer, on this process's device."""
+
+    def __init__(self, source: Path, world: World) -> None:
+        from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415  takes seconds to import
+
+        self._transformer = AutoModel.from_pretrained(source, attn_implementation="eager")
+        self._tokenizer = AutoTokenizer.from_pretrained(source)
+        self._device = world.device
+        self.model = Pooled(self._transformer).to(world.device)
+        self._together = world.together(self.model)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=LEARNING_RATE, weight_decay=0.01)
+
+    def vectors(self, texts: Sequence[str]) -> Tensor:
+        """``[len(texts), D]``, each of length 1."""
+        words = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
+        words = words.to(self._device)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+            found: Tensor = self._together(words["input_ids"], words["attention_mask"])
+        return found.float()
+
+    def learn(self, loss: Tensor, rate: float) -> float:
+        """One step down the gradient; gives the loss as a number."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return float(loss.detach())
+
+    def weights(self) -> dict[str, Tensor]:
+        """A copy of them, in main memory."""
+        return {name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()}
+
+    def save(self, out: Path) -> None:
+        """As a folder that transformers reads."""
+        self._transformer.save_pretrained(out)
+        self._tokenizer.save_pretrained(out)
+
+
+def _epoch(
+    encoder: _Encoder, learnt: Sequence[Told], epoch: int, arguments: TrainArguments, world: World, log: TrainingLog
+) -> float:
+    """Every text once; the mean loss of the steps. Its randomness depends on seed and epoch alone."""
+    rng = random.Random(seeded(arguments.seed, f"encoder/{epoch}"))
+    torch.manual_seed(rng.getrandbits(31) + world.rank)
+    encoder.model.train()
+    order = rng.sample(learnt, len(learnt))
+    steps, total = math.ceil(len(learnt) / BATCH), 0.0
+    of = steps * arguments.fine_tune
+    for step in range(steps):
+        so_far = epoch * steps + step
+        members = world.own(order[step * BATCH : (step + 1) * BATCH])
+        loss = _contrast(members, _partners(members, learnt, rng), encoder.vectors)
+        total += encoder.learn(loss, LEARNING_RATE * (1.0 - so_far / of))
+        log.say(f"fine-tune the report encoder, loss {total / (step + 1):.3f}", so_far + 1, of)
+    return total / steps
 
 
 def _partners(members: Sequence[Told], all_told: Sequence[Told], rng: random.Random) -> list[str]:
@@ -157,16 +172,12 @@ def _contrast(members: Sequence[Told], partners: Sequence[str], vectors: Vectors
 
 
 @torch.no_grad()
-def _held_out(model: nn.Module, held: Sequence[Told], learnt: Sequence[Told], vectors: Vectors, seed: int) -> float:
+def _held_out(encoder: _Encoder, held: Sequence[Told], learnt: Sequence[Told], seed: int) -> float:
     """The same objective on texts held out, with the same partners each time."""
-    model.eval()
+    encoder.model.eval()
     rng = random.Random(seeded(seed, "partners"))
     losses = []
     for start in range(0, len(held), BATCH):
         members = held[start : start + BATCH]
-        losses.append(float(_contrast(members, _partners(members, [*learnt, *held], rng), vectors)))
+        losses.append(float(_contrast(members, _partners(members, [*learnt, *held], rng), encoder.vectors)))
     return sum(losses) / len(losses)
-
-
-def _weights(model: nn.Module) -> dict[str, Tensor]:
-    return {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}

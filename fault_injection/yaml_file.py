@@ -1,0 +1,25 @@
+"""A YAML file read as a Pydantic model; whatever is wrong with it is told with the file and the entry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from revelio.errors import InvalidInputError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_yaml(path: Path, model: type[Model]) -> Model:
+    """The file's content, an empty file being an empty mapping; ``InvalidInputError`` names the first entry that is wrong."""
+    try:
+        return model.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InvalidInputError(f"{path}: cannot be read: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidInputError(f"{path}: {where + ': ' if where else ''}{first['msg']}") from error
