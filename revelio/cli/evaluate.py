@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,6 +45,7 @@ def evaluate(
     from revelio.evaluation.baselines import baselines as simpler
     from revelio.evaluation.runner import TEST_SPLITS
     from revelio.evaluation.runner import evaluate as compare
+    from revelio.evaluation.tables import tables
     from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport
     from revelio.incidents.dataset import SPLITS, open_dataset
     from revelio.ranker.artifact import load_ranker
@@ -63,6 +65,7 @@ def evaluate(
             ablations=(WithoutReport(trained), WithoutEvidence(trained)) if ablations else (),
             runs=runs,
             progress=bars.report,
+            seen=lambda so_far: bars.show(tables(replace(so_far, kinds=()))),
         )
     if html:
         from revelio.evaluation.page import page

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.progress import TaskID
 
 PIPED_WIDTH = 120
@@ -58,15 +58,26 @@ def complain(message: str) -> None:
 
 
 class StepBars:
-    """Progress bars on standard error, one for each named step; silent when that is no terminal."""
+    """Progress bars on standard error, one for each named step; silent when that is no terminal.
+
+    What is being found can be shown below them, and goes when they end.
+    """
 
     def __init__(self) -> None:
         """Nothing is shown before the block is entered."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+        below: list[RenderableType] = []
+        self._below = below
+
+        class Bars(Progress):
+            def get_renderables(self) -> Iterable[RenderableType]:
+                yield from super().get_renderables()
+                yield from below
+
         screen = console(stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._bars = Progress(*columns, console=screen, disable=not screen.is_terminal)
+        self._bars = Bars(*columns, console=screen, disable=not screen.is_terminal)
         self._steps: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
@@ -74,7 +85,13 @@ class StepBars:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.show(())
         self._bars.stop()
+
+    def show(self, found: Iterable[RenderableType]) -> None:
+        """Put these below the bars, instead of what is there."""
+        self._below[:] = found
+        self._bars.refresh()
 
     @property
     def shown(self) -> bool:

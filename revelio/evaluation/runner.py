@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,11 +67,13 @@ def evaluate(
     runs: bool = False,
     leave_out: frozenset[str] = frozenset(),
     progress: Progress = lambda what, done, total: None,
+    seen: Callable[[Evaluation], None] = lambda so_far: None,
 ) -> Evaluation:
     """Fit the baselines on the training split, then score the wanted splits (all test splits when none is named).
 
-    With ``runs`` also how many queries have to be run; incidents to ``leave_out`` are not scored. Raises ``DatasetError``
-    when there is no incident of those splits.
+    With ``runs`` also how many queries have to be run; incidents to ``leave_out`` are not scored. ``seen`` is
+    given what was found so far, each time that a method is done. Raises ``DatasetError`` when there is no incident of those
+    splits.
     """
     wanted = tuple(splits) or TEST_SPLITS
     cases = [case(x, catalog) for x in dataset.read(*wanted) if x.record.id not in leave_out]
@@ -89,17 +91,21 @@ def evaluate(
 
     outcomes = _score(method, cases, failures, progress)
     told = {c.id: (c.split, c.fault) for c in cases if c.fault and c.findable}
-    return Evaluation(
+    found = Evaluation(
         model=method.name,
         dataset=f"{dataset.folder.name}@{dataset.digest}",
         splits=_figures(cases, wanted, outcomes),
-        runs=_curves(method, cases, wanted, progress) if runs else {},
         kinds=by_kind(told, outcomes),
         missed=missed(told, outcomes),
-        baselines={b.name: run(b) for b in baselines},
-        ablations={a.name: run(a) for a in ablations},
-        failures=tuple(failures),
     )
+    seen(found)
+    for baseline in baselines:
+        found = replace(found, baselines=found.baselines | {baseline.name: run(baseline)})
+        seen(found)
+    for ablation in ablations:
+        found = replace(found, ablations=found.ablations | {ablation.name: run(ablation)})
+        seen(found)
+    return replace(found, runs=_curves(method, cases, wanted, progress) if runs else {}, failures=tuple(failures))
 
 
 def _score(method: Method, cases: Sequence[Case], failures: list[Failure], progress: Progress) -> dict[str, list[Outcome]]:

@@ -62,6 +62,15 @@ def test_without_faults_to_compare_with_there_is_no_auroc(made: Dataset, known: 
     assert controls.auroc is None
 
 
+def test_what_was_found_so_far_is_told_after_each_method(made: Dataset, known: Catalog) -> None:
+    told: list[list[str]] = []
+    other, third = Oracle(), Oracle()
+    other.name, third.name = "other", "third"
+    found = evaluate(made, known, Oracle(*CPU_OF_CART), ablations=(other, third), seen=lambda e: told.append(list(e.by_method)))
+    assert [len(methods) for methods in told] == [1, 2, 3]
+    assert told[-1] == list(found.by_method)
+
+
 def test_a_method_that_raises_scores_a_miss_and_is_counted(made: Dataset, known: Catalog) -> None:
     found = evaluate(made, known, Oracle(*CPU_OF_CART, raises=frozenset({"a"})))
     repeat = found.splits["repeat"]
