@@ -1,12 +1,11 @@
 """Candidates to arrays: what each query would read, the component it is bound to, and how the report speaks of both.
 
-Candidates are laid out as a padded table ``[templates, values]``, the shape of P(tool) x P(template) x P(values).
+Each candidate belongs to a template and each template to a tool, the shape of P(tool) x P(template) x P(values).
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -41,9 +40,9 @@ _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 class EncodedIncident:
     """One incident and its candidates as arrays.
 
-    Shapes: ``report [D]``, ``tool_text [K, D]``, ``template_text [T, D]``, ``tool_of [T]``, ``features [T, C, F]``,
-    ``mask [T, C]``, ``components [M, G]``; ``row`` and ``column`` ``[N]`` place candidate i in the table, ``near [N]``
-    numbers its component.
+    Shapes: ``report [D]``, ``tool_text [K, D]``, ``template_text [T, D]``, ``features [N, F]`` of the candidates,
+    ``components [M, G]``; ``tool_of [T]`` and ``template_of [N]`` say what belongs to what, ``near [N]`` numbers the
+    component that a candidate asks of.
     """
 
     queries: tuple[Query, ...]
@@ -54,15 +53,13 @@ class EncodedIncident:
     template_text: Floats
     tool_of: Ints
     features: Floats
-    mask: NDArray[np.bool_]
+    template_of: Ints
     components: Floats
-    row: Ints
-    column: Ints
     near: Ints
 
-    def table(self, name: str) -> Floats:
-        """One feature of all candidates, ``[T, C]``."""
-        return np.asarray(self.features[:, :, _COLUMN[name]])
+    def feature(self, name: str) -> Floats:
+        """One feature of all candidates, ``[N]``."""
+        return np.asarray(self.features[:, _COLUMN[name]])
 
 
 class QueryEncoder:
@@ -79,16 +76,10 @@ class QueryEncoder:
         templates = tuple(dict.fromkeys(q.template for q in queries))
         tools = tuple(dict.fromkeys(t.tool for t in templates))
         row_of = {t.id: i for i, t in enumerate(templates)}
-        row = np.array([row_of[q.template.id] for q in queries], dtype=np.int64)
-        column = _columns(row)
-        width = int(column.max()) + 1 if len(queries) else 1
+        template_of = np.array([row_of[q.template.id] for q in queries], dtype=np.int64)
         view = glance(incident.evidence, self.noise)
         template_text = self.text.encode([template_words(t) for t in templates])
-        features = np.zeros((len(templates), width, len(FEATURES)), dtype=np.float32)
-        mask = np.zeros((len(templates), width), dtype=np.bool_)
-        mask[row, column] = True
         bound = [_bound(q) for q in queries]
-        features[row, column] = self._flat(view, queries, bound, incident.report, report, template_text @ report, row)
         names = [component(at[0]) if at else "" for at in bound]
         near = np.unique(names, return_inverse=True)[1].astype(np.int64)
         encoded = EncodedIncident(
@@ -99,18 +90,16 @@ class QueryEncoder:
             tool_text=self.text.encode([self.tool_texts.get(t, t) for t in tools]),
             template_text=template_text,
             tool_of=np.array([tools.index(t.tool) for t in templates], dtype=np.int64),
-            features=features,
-            mask=mask,
+            features=self._features(view, queries, bound, incident.report, report, template_text @ report, template_of),
+            template_of=template_of,
             components=components_matrix(view)[1],
-            row=row,
-            column=column,
             near=near,
         )
         signals = {(f.template, f.bindings): f.signal for f in incident.findings}
         found = {i: s for i, q in enumerate(queries) if (s := signals.get((q.template.id, q.bindings))) is not None}
         return replace(encoded, features=with_found(encoded, found)) if found else encoded
 
-    def _flat(
+    def _features(
         self,
         view: Glance,
         queries: tuple[Query, ...],
@@ -118,12 +107,12 @@ class QueryEncoder:
         words: str,
         report: Floats,
         similarity: Floats,
-        row: Ints,
+        template_of: Ints,
     ) -> Floats:
         """``[N, F]``: the features of every candidate in the order given."""
         places = {at: i for i, at in enumerate(dict.fromkeys(bound))}
         flat = self._places(view, tuple(places), words, report)[[places[at] for at in bound]]
-        flat[:, _COLUMN["template_similarity"]] = similarity[row]
+        flat[:, _COLUMN["template_similarity"]] = similarity[template_of]
         flat[:, _COLUMN["blanks"]] = [len(q.bindings) for q in queries]
         worst, mean = np.full(len(queries), np.nan), np.zeros(len(queries), dtype=np.float32)
         for i, (query, at) in enumerate(zip(queries, bound, strict=True)):
@@ -131,7 +120,7 @@ class QueryEncoder:
             if readings:
                 worst[i], mean[i] = max(readings), sum(readings) / len(readings)
         flat[:, _COLUMN["mean"]] = squash(mean)
-        _against_peers(flat, row, worst)
+        _against_peers(flat, template_of, worst)
         return flat
 
     def _places(self, view: Glance, places: tuple[tuple[str, ...], ...], words: str, report: Floats) -> Floats:
@@ -152,15 +141,14 @@ class QueryEncoder:
 
 
 def with_found(encoded: EncodedIncident, found: Mapping[int, float]) -> Floats:
-    """The features ``[T, C, F]`` once candidates, by their index, were run and showed signals."""
+    """The features ``[N, F]`` once candidates, by their index, were run and showed signals."""
     features = encoded.features.copy()
     run, signal, near_run, near_signal = (_COLUMN[name] for name in FOUND)
     for index, shown in found.items():
-        features[encoded.row[index], encoded.column[index], [run, signal]] = 1.0, shown
+        features[index, [run, signal]] = 1.0, shown
         same = np.flatnonzero(encoded.near == encoded.near[index])
-        row, column = encoded.row[same], encoded.column[same]
-        features[row, column, near_run] = 1.0
-        features[row, column, near_signal] = np.maximum(features[row, column, near_signal], shown)
+        features[same, near_run] = 1.0
+        features[same, near_signal] = np.maximum(features[same, near_signal], shown)
     return features
 
 
@@ -168,15 +156,6 @@ def with_found(encoded: EncodedIncident, found: Mapping[int, float]) -> Floats:
 def template_words(template: QueryTemplate) -> str:
     """A template as a sentence for the text encoder, its holes named by their blanks."""
     return re.sub(r"\$\{(\w+)\}", r"the \1", f"{template.title}. {template.shows}".strip())
-
-
-def _columns(row: Ints) -> Ints:
-    seen: dict[int, int] = defaultdict(int)
-    column = np.zeros_like(row)
-    for i, r in enumerate(row):
-        column[i] = seen[int(r)]
-        seen[int(r)] += 1
-    return column
 
 
 def _bound(query: Query) -> tuple[str, ...]:
@@ -221,13 +200,13 @@ def _place(line: Floats, view: Glance, lines: dict[str, Floats], at: tuple[str, 
             line[start + offset + 1] = max(x[errors] for x in near)
 
 
-def _against_peers(flat: Floats, row: Ints, worst: NDArray[np.float64]) -> None:
+def _against_peers(flat: Floats, template_of: Ints, worst: NDArray[np.float64]) -> None:
     """Own readings squashed and ranked among the candidates of the same template."""
-    flat[:, _COLUMN["name_similarity_rank"]] = _share_below(row, flat[:, _COLUMN["name_similarity"]])
+    flat[:, _COLUMN["name_similarity_rank"]] = _share_below(template_of, flat[:, _COLUMN["name_similarity"]])
     seen = np.flatnonzero(np.isfinite(worst))
     if not len(seen):
         return
-    group, values = row[seen], squash(worst[seen].astype(np.float32))
+    group, values = template_of[seen], squash(worst[seen].astype(np.float32))
     order = np.lexsort((values, group))
     last = np.flatnonzero(np.append(np.diff(group[order]) > 0, True))
     first = np.append(0, last[:-1] + 1)

@@ -20,7 +20,7 @@ from revelio.errors import ArtifactError
 from revelio.ranker.scoring import Calibration
 from revelio.ranker.session import Ranker
 
-FORMAT = "revelio.model/2"
+FORMAT = "revelio.model/3"
 MANIFEST = "manifest.json"
 REPORT_WEIGHTS = "report.onnx"
 TOKENIZER = "tokenizer.json"

@@ -40,14 +40,13 @@ def factors(encoded: EncodedIncident, ranking: Ranking, index: int) -> tuple[Fac
 
 
 def _tool_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
-    tool = int(encoded.tool_of[encoded.row[index]])
-    own = encoded.tool_of == tool
-    present = encoded.table("present")[own].any(axis=1)
-    lit = int((encoded.table("worst")[own].max(axis=1) >= _PRESENT).sum())
+    tool = int(encoded.tool_of[encoded.template_of[index]])
+    own = encoded.tool_of[encoded.template_of] == tool
+    lit = len(np.unique(encoded.template_of[own & (encoded.feature("worst") >= _PRESENT)]))
     name = encoded.tools[tool]
-    if not present.any():
+    if not encoded.feature("present")[own].any():
         return (f"the snapshot holds nothing that {name} would show; the report alone speaks for it",)
-    return (f"{lit} of {int(own.sum())} questions for {name} would show something out of the ordinary",)
+    return (f"{lit} of {int((encoded.tool_of == tool).sum())} questions for {name} would show something out of the ordinary",)
 
 
 def _learnt_facts(ranking: Ranking, index: int) -> tuple[str, ...]:
@@ -57,39 +56,38 @@ def _learnt_facts(ranking: Ranking, index: int) -> tuple[str, ...]:
 
 
 def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
-    row = int(encoded.row[index])
+    template = int(encoded.template_of[index])
+    own = encoded.template_of == template
     facts = []
-    worst = encoded.table("worst")[row][encoded.mask[row]]
-    if encoded.table("present")[row].any():
-        reading = _reading(encoded, row, float(worst.max()))
+    if encoded.feature("present")[own].any():
+        reading = _reading(encoded, template, float(encoded.feature("worst")[own].max()))
         facts.append(f"at its clearest place {reading}" if reading else "all that it would show is as before")
-    similarity = encoded.table("template_similarity")[:, 0]
-    place = int((similarity > similarity[row]).sum()) + 1
+    similarity = encoded.template_text @ encoded.report
+    place = int((similarity > similarity[template]).sum()) + 1
     if place <= 3:
         facts.append(f"its wording is {_ordinal(place)} closest to the report")
     return tuple(facts)
 
 
 def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
-    row, column = int(encoded.row[index]), int(encoded.column[index])
+    template = int(encoded.template_of[index])
     place = " to ".join(value for name, value in _in_template_order(encoded, index))
     read = {
-        name: float(encoded.table(name)[row, column])
-        for name in ("present", "worst", "best", "mentioned", "name_similarity_rank")
+        name: float(encoded.feature(name)[index]) for name in ("present", "worst", "best", "mentioned", "name_similarity_rank")
     }
     weighed: list[tuple[float, str]] = []
     if read["present"] and abs(read["worst"]) >= _SAYS_NOTHING:
-        peers = int(encoded.mask[row].sum())
+        peers = int((encoded.template_of == template).sum())
         top = f", the furthest of {peers}" if read["best"] and peers > 1 else ""
-        weighed.append((abs(read["worst"]) + read["best"], f"{_reading(encoded, row, read['worst'])}{top}"))
+        weighed.append((abs(read["worst"]) + read["best"], f"{_reading(encoded, template, read['worst'])}{top}"))
     if read["mentioned"] > 0:
         weighed.append((1.5 * read["mentioned"], f"the report speaks of {place}"))
     elif read["name_similarity_rank"] >= 1.0:
         weighed.append((0.4, f"the report sounds most like {place}"))
     for family, words in _FAMILY_WORDS.items():
-        value = float(encoded.table(family)[row, column])
+        value = float(encoded.feature(family)[index])
         if value >= _PRESENT:
-            standing = float(encoded.table(f"{family}_rank")[row, column])
+            standing = float(encoded.feature(f"{family}_rank")[index])
             first = ", more than anywhere else" if standing >= 1.0 else ""
             weighed.append((value * (0.5 + standing), words.format(place=place) + first))
     return tuple(text for _, text in sorted(weighed, key=lambda w: -w[0])[:3])
@@ -101,11 +99,11 @@ def _in_template_order(encoded: EncodedIncident, index: int) -> list[tuple[str, 
     return [(b.name, bound[b.name]) for b in query.template.blanks if b.name in bound]
 
 
-def _reading(encoded: EncodedIncident, row: int, squashed: float) -> str:
+def _reading(encoded: EncodedIncident, template: int, squashed: float) -> str:
     """What a query of that template would show, in words; "" when that is nothing out of the ordinary."""
     if abs(squashed) < _SAYS_NOTHING:
         return ""
-    if all(r.source == "changes" for r in encoded.templates[row].reads):
+    if all(r.source == "changes" for r in encoded.templates[template].reads):
         return "it shows a change during the incident"
     distance = float(np.expm1(3.0 * abs(squashed)))
     times = f"{distance:.0f}" if distance < 100 else "over 100"

@@ -98,7 +98,7 @@ def without(ranking: Ranking, encoded: EncodedIncident, gone: Collection[int]) -
         return ranking
     chance = np.exp(ranking.log_probability.astype(np.float64))
     chance[list(gone)] = 0.0
-    template, tool = encoded.row, encoded.tool_of[encoded.row]
+    template, tool = encoded.template_of, encoded.tool_of[encoded.template_of]
     by_template, by_tool = np.bincount(template, chance)[template], np.bincount(tool, chance)[tool]
     with np.errstate(divide="ignore", invalid="ignore"):
         log_tool, log_template = np.log(by_tool / chance.sum()), np.log(by_template / by_tool)

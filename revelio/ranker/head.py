@@ -51,13 +51,13 @@ class Head:
         total = float(np.logaddexp.reduce(joint))
         joint -= total
         calm, fault = np.log(max(ranking.abstain, 1e-12)), np.log(max(1.0 - ranking.abstain, 1e-12)) + total
-        template = _log_mass(joint, encoded.row, len(encoded.templates))
+        template = _log_mass(joint, encoded.template_of, len(encoded.templates))
         tool = _log_mass(template, encoded.tool_of, len(encoded.tools))
         return replace(
             ranking,
-            log_tool=tool[encoded.tool_of[encoded.row]].astype(np.float32),
-            log_template=(template - tool[encoded.tool_of])[encoded.row].astype(np.float32),
-            log_value=(joint - template[encoded.row]).astype(np.float32),
+            log_tool=tool[encoded.tool_of[encoded.template_of]].astype(np.float32),
+            log_template=(template - tool[encoded.tool_of])[encoded.template_of].astype(np.float32),
+            log_value=(joint - template[encoded.template_of]).astype(np.float32),
             abstain=float(np.exp(calm - np.logaddexp(calm, fault))),
             learnt=(gains - total).astype(np.float32),
         )
@@ -66,15 +66,14 @@ class Head:
 def judged(encoded: EncodedIncident, templates: tuple[str, ...]) -> tuple[Ints, Ints]:
     """The candidates whose template has a row: their indices and rows, both ``[n]``."""
     row_of = {t: i for i, t in enumerate(templates)}
-    rows = np.array([row_of.get(t.id, -1) for t in encoded.templates], dtype=np.int64)[encoded.row]
+    rows = np.array([row_of.get(t.id, -1) for t in encoded.templates], dtype=np.int64)[encoded.template_of]
     index = np.flatnonzero(rows >= 0)
     return index, rows[index]
 
 
 def readings(encoded: EncodedIncident, index: Ints) -> Floats:
     """``[n, 1 + F]``: a constant and the features of the chosen candidates."""
-    features = encoded.features[encoded.row[index], encoded.column[index]]
-    return np.concatenate([np.ones((len(index), 1), dtype=np.float32), features], axis=1)
+    return np.concatenate([np.ones((len(index), 1), dtype=np.float32), encoded.features[index]], axis=1)
 
 
 def _log_mass(values: NDArray[np.float64], group: Ints, count: int) -> NDArray[np.float64]:

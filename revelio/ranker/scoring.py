@@ -14,7 +14,7 @@ from revelio.types import Query
 
 @dataclass(frozen=True, slots=True)
 class Logits:
-    """What the network says of one incident: ``tool [K]``, ``template [T]``, ``value [T, C]``, and abstain."""
+    """What the network says of one incident: ``tool [K]``, ``template [T]``, ``value [N]``, and abstain."""
 
     tool: Floats
     template: Floats
@@ -61,19 +61,12 @@ class Ranking:
 def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration) -> Ranking:
     """Normalise each level among the candidates that exist."""
     t = calibration.temperature
-    log_tool = _log_softmax(logits.tool / t)
-    log_template = np.full(len(encoded.templates), -np.inf, dtype=np.float32)
-    for k in range(len(encoded.tools)):
-        own = encoded.tool_of == k
-        log_template[own] = _log_softmax(logits.template[own] / t)
-    value = np.where(encoded.mask, logits.value / t, -np.inf)
-    log_value = value - np.logaddexp.reduce(value, axis=1, keepdims=True)
-    row = encoded.row
+    template = encoded.template_of
     return Ranking(
         queries=encoded.queries,
-        log_tool=log_tool[encoded.tool_of[row]],
-        log_template=log_template[row],
-        log_value=log_value[row, encoded.column].astype(np.float32),
+        log_tool=_log_softmax(logits.tool / t, np.zeros_like(logits.tool, dtype=np.int64))[encoded.tool_of[template]],
+        log_template=_log_softmax(logits.template / t, encoded.tool_of)[template],
+        log_value=_log_softmax(logits.value / t, template),
         abstain=_sigmoid(calibration.abstain_slope * logits.abstain + calibration.abstain_offset),
     )
 
@@ -82,5 +75,9 @@ def _sigmoid(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, x))))
 
 
-def _log_softmax(values: Floats) -> Floats:
-    return np.asarray(values - np.logaddexp.reduce(values), dtype=np.float32)
+def _log_softmax(values: Floats, group: Ints) -> Floats:
+    """Within each group."""
+    top = np.full(int(group.max()) + 1, -np.inf)
+    np.maximum.at(top, group, values)
+    total = np.bincount(group, weights=np.exp(values - top[group]))
+    return np.asarray(values - (top + np.log(total))[group], dtype=np.float32)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
@@ -15,7 +17,18 @@ from revelio.ranker.head import Head
 from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
 from revelio.types import Incident, Query
 
-INPUTS = ("report", "tool_text", "template_text", "member", "features", "mask", "components", "component_mask", "near")
+INPUTS = (
+    "report",
+    "tool_text",
+    "template_text",
+    "features",
+    "components",
+    "incident_of_tool",
+    "tool_of_template",
+    "template_of_query",
+    "incident_of_component",
+    "near",
+)
 OUTPUTS = ("tool", "template", "value", "abstain")
 
 
@@ -61,8 +74,8 @@ class Ranker:
 
     def logits(self, encoded: EncodedIncident) -> Logits:
         """One pass of the network."""
-        tool, template, value, abstain = self._session.run(list(OUTPUTS), network_inputs(encoded))
-        return Logits(tool[0], template[0], value[0], float(abstain[0]))
+        tool, template, value, abstain = self._session.run(list(OUTPUTS), network_inputs([encoded]))
+        return Logits(tool, template, value, float(abstain[0]))
 
     def ranking(self, encoded: EncodedIncident) -> Ranking:
         """Calibrated probabilities, with what was learnt since training."""
@@ -77,24 +90,25 @@ class Ranker:
         return self.ranking(self.encode(incident, queries))
 
 
-def network_inputs(encoded: EncodedIncident) -> dict[str, Floats]:
-    """One incident as a batch of one, by the network's input names. Absent components become one masked row."""
-    components = encoded.components
-    known = np.ones((1, len(components)), dtype=np.float32)
-    if not len(components):
-        components, known = np.zeros((1, components.shape[1]), dtype=np.float32), np.zeros((1, 1), dtype=np.float32)
-    member = (np.arange(len(encoded.tools))[:, None] == encoded.tool_of[None, :]).astype(np.float32)
-    near = np.zeros(encoded.mask.shape, dtype=np.float32)
-    near[encoded.row, encoded.column] = encoded.near
-    values = (
-        encoded.report,
-        encoded.tool_text,
-        encoded.template_text,
-        member,
-        encoded.features,
-        encoded.mask.astype(np.float32),
-        components,
-        known[0],
-        near,
-    )
-    return {name: np.ascontiguousarray(value[None], dtype=np.float32) for name, value in zip(INPUTS, values, strict=True)}
+def network_inputs(incidents: Sequence[EncodedIncident]) -> dict[str, NDArray[Any]]:
+    """Incidents end to end, by the network's input names: figures as float32, and what belongs to what as int64."""
+    tools = np.cumsum([0, *(len(x.tools) for x in incidents)])
+    templates = np.cumsum([0, *(len(x.templates) for x in incidents)])
+    queries = np.cumsum([0, *(len(x.queries) for x in incidents)])
+    every = range(len(incidents))
+    figures = {
+        "report": np.stack([x.report for x in incidents]),
+        "tool_text": np.concatenate([x.tool_text for x in incidents]),
+        "template_text": np.concatenate([x.template_text for x in incidents]),
+        "features": np.concatenate([x.features for x in incidents]),
+        "components": np.concatenate([x.components for x in incidents]),
+    }
+    belongs = {
+        "incident_of_tool": np.repeat(every, np.diff(tools)),
+        "tool_of_template": np.concatenate([x.tool_of + tools[i] for i, x in enumerate(incidents)]),
+        "template_of_query": np.concatenate([x.template_of + templates[i] for i, x in enumerate(incidents)]),
+        "incident_of_component": np.repeat(every, [len(x.components) for x in incidents]),
+        "near": np.concatenate([x.near + queries[i] for i, x in enumerate(incidents)]),
+    }
+    inputs = {name: np.ascontiguousarray(value, dtype=np.float32) for name, value in figures.items()}
+    return inputs | {name: np.ascontiguousarray(value, dtype=np.int64) for name, value in belongs.items()}

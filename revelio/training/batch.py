@@ -1,15 +1,17 @@
-"""Encoded incidents to padded batches for training."""
+"""Encoded incidents to batches for training."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from revelio.encoders.query import EncodedIncident, with_found
+from revelio.encoders.query import EncodedIncident, Ints, with_found
 from revelio.encoders.report import Floats
-from revelio.ranker.session import INPUTS, network_inputs
+from revelio.ranker.session import network_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,7 @@ class Example:
     """An incident with its reports' vectors, the grade of each candidate, and whether anything is wrong at all.
 
     ``encodings`` holds one encoding per report, since some features compare the report with the candidates;
-    ``grades [T, C]`` is 0 for queries that are not accepted. ``signals [N]`` is what each candidate showed when it was
+    ``grades [N]`` is 0 for queries that are not accepted, ``signals [N]`` is what each candidate showed when it was
     run, NaN where that was not recorded.
     """
 
@@ -30,33 +32,25 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """``inputs`` by the network's names, each with a leading batch dimension; ``grades [B, T, C]``; ``faulty [B]``."""
+    """Incidents end to end: ``inputs`` by the network's names; ``grades [N]``, ``incident [N]`` of queries; ``faulty [B]``."""
 
-    inputs: dict[str, Floats]
+    inputs: dict[str, NDArray[Any]]
     grades: Floats
+    incident: Ints
     faulty: Floats
 
 
 def batch(examples: Sequence[Example], reports: Sequence[int], found: Sequence[Mapping[int, float]] = ()) -> Batch:
-    """Stack examples, each with the report chosen for it, padding every dimension to the largest.
+    """Examples end to end, each with the report chosen for it.
 
     ``found`` gives for each example what candidates showed that were run already.
     """
     chosen = [e.encodings[r] for e, r in zip(examples, reports, strict=True)]
     if found:
         chosen = [replace(x, features=with_found(x, f)) if f else x for x, f in zip(chosen, found, strict=True)]
-    rows = [network_inputs(x) for x in chosen]
-    inputs = {name: _stack([row[name][0] for row in rows]) for name in INPUTS}
     return Batch(
-        inputs=inputs,
-        grades=_stack([e.grades for e in examples]),
+        inputs=network_inputs(chosen),
+        grades=np.concatenate([e.grades for e in examples]),
+        incident=np.repeat(np.arange(len(chosen)), [len(x.queries) for x in chosen]),
         faulty=np.array([e.faulty for e in examples], dtype=np.float32),
     )
-
-
-def _stack(arrays: Sequence[Floats]) -> Floats:
-    shape = tuple(max(a.shape[d] for a in arrays) for d in range(arrays[0].ndim))
-    stacked = np.zeros((len(arrays), *shape), dtype=np.float32)
-    for row, array in zip(stacked, arrays, strict=True):
-        row[tuple(slice(0, n) for n in array.shape)] = array
-    return stacked

@@ -29,9 +29,7 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
         vectors = text.encode(reports)
         encodings = tuple(encoder.encode(record.incident(r), queries, v) for r, v in zip(reports, vectors, strict=True))
         accepted = labelled.grades
-        grades = np.zeros(encodings[0].mask.shape, dtype=np.float32)
-        for query, row, column in zip(queries, encodings[0].row, encodings[0].column, strict=True):
-            grades[row, column] = accepted.get((query.template.id, query.bindings), 0)
+        grades = np.array([accepted.get((q.template.id, q.bindings), 0) for q in queries], dtype=np.float32)
         faulty = bool(record.labels) or (record.fault is not None and record.fault.category != "control")
         if faulty and not grades.any():
             continue

@@ -19,21 +19,23 @@ from revelio.training.network import Network
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """model.safetensors of sentence-transformers/all-MiniLM-L6-v2 as published (Apache-2.0)."""
 
-_AXES = {
-    "report": {0: "batch"},
-    "tool_text": {0: "batch", 1: "tools"},
-    "template_text": {0: "batch", 1: "templates"},
-    "member": {0: "batch", 1: "tools", 2: "templates"},
-    "features": {0: "batch", 1: "templates", 2: "values"},
-    "mask": {0: "batch", 1: "templates", 2: "values"},
-    "components": {0: "batch", 1: "components"},
-    "component_mask": {0: "batch", 1: "components"},
-    "near": {0: "batch", 1: "templates", 2: "values"},
-    "tool": {0: "batch", 1: "tools"},
-    "template": {0: "batch", 1: "templates"},
-    "value": {0: "batch", 1: "templates", 2: "values"},
-    "abstain": {0: "batch"},
+_LENGTHS = {
+    "report": "incidents",
+    "tool_text": "tools",
+    "template_text": "templates",
+    "features": "queries",
+    "components": "components",
+    "incident_of_tool": "tools",
+    "tool_of_template": "templates",
+    "template_of_query": "queries",
+    "incident_of_component": "components",
+    "near": "queries",
+    "tool": "tools",
+    "template": "templates",
+    "value": "queries",
+    "abstain": "incidents",
 }
+"""What the first dimension of each input and output counts."""
 
 
 def base_encoder() -> Path:
@@ -95,19 +97,17 @@ def export_encoder(source: Path, weights: Path, tokenizer: Path, *, quantize: bo
 def export_network(network: Network, text: int, features: int, component: int, path: Path) -> None:
     """Write the ranking network as ONNX with every list length free."""
     network = network.eval().cpu()
-    shapes = {
-        "report": (1, text),
-        "tool_text": (1, 3, text),
-        "template_text": (1, 5, text),
-        "member": (1, 3, 5),
-        "features": (1, 5, 4, features),
-        "mask": (1, 5, 4),
-        "components": (1, 6, component),
-        "component_mask": (1, 6),
-        "near": (1, 5, 4),
-    }
-    sample = tuple(torch.ones(shapes[name]) for name in INPUTS)
-    _export(network, sample, path, list(INPUTS), list(OUTPUTS), _AXES)
+    widths = {"report": text, "tool_text": text, "template_text": text, "features": features, "components": component}
+    lengths = {"incidents": 1, "tools": 3, "templates": 5, "queries": 7, "components": 6}
+    belongs = {"tool_of_template": [0, 0, 1, 2, 2], "template_of_query": [0, 1, 1, 2, 3, 4, 4], "near": [0, 0, 1, 2, 2, 2, 6]}
+
+    def sample(name: str) -> Tensor:
+        if name in widths:
+            return torch.ones((lengths[_LENGTHS[name]], widths[name]))
+        return torch.tensor(belongs.get(name, [0] * lengths[_LENGTHS[name]]))
+
+    axes = {name: {0: what} for name, what in _LENGTHS.items()}
+    _export(network, tuple(sample(name) for name in INPUTS), path, list(INPUTS), list(OUTPUTS), axes)
 
 
 def _export(
@@ -122,7 +122,7 @@ def _export(
         # The TorchScript exporter is deprecated in favour of the dynamo one, which fixes shapes in MiniLM's mask code.
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            module, sample, str(path), input_names=inputs, output_names=outputs, dynamic_axes=axes, opset_version=17, dynamo=False
+            module, sample, str(path), input_names=inputs, output_names=outputs, dynamic_axes=axes, opset_version=18, dynamo=False
         )
 
 

@@ -94,10 +94,10 @@ def predict(network: Network, example: Example, device: torch.device) -> list[Pr
     """What the network says of an example, once for each of its reports."""
     found = []
     for encoded in example.encodings:
-        inputs = network_inputs(encoded)
+        inputs = network_inputs([encoded])
         tool, template, value, abstain = network(*(torch.from_numpy(inputs[name]).to(device) for name in INPUTS))
-        logits = Logits(tool[0].cpu().numpy(), template[0].cpu().numpy(), value[0].cpu().numpy(), float(abstain[0]))
-        found.append(Prediction(encoded, logits, example.grades[encoded.row, encoded.column], example.faulty))
+        logits = Logits(tool.cpu().numpy(), template.cpu().numpy(), value.cpu().numpy(), float(abstain[0]))
+        found.append(Prediction(encoded, logits, example.grades, example.faulty))
     return found
 
 
@@ -132,7 +132,7 @@ def _epoch(
         chunk = batch(members, told)
         if tried:
             chunk = batch(members, told, _tried(network, chunk, members, random.Random(rng.getrandbits(32)), world.device))
-        inputs = _augmented(_tensors(chunk, world.device))
+        inputs = _augmented(_tensors(chunk, world.device), torch.from_numpy(chunk.incident).to(world.device))
         loss = _objective(wrapped, inputs, chunk, world.device)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -160,8 +160,9 @@ def _tensors(chunk: Batch, device: torch.device) -> dict[str, Tensor]:
 
 def _objective(network: nn.Module, inputs: dict[str, Tensor], chunk: Batch, device: torch.device) -> Tensor:
     tool, template, value, abstain = network(*(inputs[name] for name in INPUTS))
-    joint = log_probabilities(tool, template, value, inputs["member"], inputs["mask"])
-    return objective(joint, torch.from_numpy(chunk.grades).to(device), abstain, torch.from_numpy(chunk.faulty).to(device))
+    joint = log_probabilities(tool, template, value, inputs)
+    grades, incident, faulty = (torch.from_numpy(x).to(device) for x in (chunk.grades, chunk.incident, chunk.faulty))
+    return objective(joint, grades, incident, abstain, faulty)
 
 
 @torch.no_grad()
@@ -172,13 +173,12 @@ def _tried(
     network.eval()
     inputs = _tensors(chunk, device)
     tool, template, value, _ = network(*(inputs[name] for name in INPUTS))
-    joint = log_probabilities(tool, template, value, inputs["member"], inputs["mask"]).cpu().numpy()
+    joint = log_probabilities(tool, template, value, inputs).cpu().numpy().astype(np.float64)
     network.train()
     tried = []
-    for scores, example in zip(joint, members, strict=True):
-        encoded = example.encodings[0]
-        chance = np.exp(scores[encoded.row, encoded.column].astype(np.float64))
-        chance[(example.grades[encoded.row, encoded.column] >= 3) | ~np.isfinite(example.signals)] = 0.0
+    for number, example in enumerate(members):
+        chance = np.exp(joint[chunk.incident == number])
+        chance[(example.grades >= 3) | ~np.isfinite(example.signals)] = 0.0
         some = min(rng.randint(1, 3), int((chance > 0).sum()))
         lot = np.random.default_rng(rng.getrandbits(32))
         picks = lot.choice(len(chance), some, replace=False, p=chance / chance.sum()) if some else ()
@@ -186,24 +186,24 @@ def _tried(
     return tried
 
 
-def _augmented(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+def _augmented(inputs: dict[str, Tensor], incident: Tensor) -> dict[str, Tensor]:
     """Now and then a template's own reading, or the whole report, is not there; figures tremble a little.
 
     So that the network leans on no single input: sources do fall silent, and reports do say nothing. All onsets of an
     incident come later by as much: nobody who reports knows when exactly it began, as a recorded window does.
     """
-    features, report = inputs["features"].clone(), inputs["report"].clone()
-    b, t = features.shape[:2]
-    blind = (torch.rand(b, t, 1, 1, device=features.device) < 0.1).expand(b, t, features.shape[2], len(OWN))
-    features[..., : len(OWN)] = torch.where(blind, torch.zeros_like(blind, dtype=features.dtype), features[..., : len(OWN)])
-    silent = torch.rand(b, device=features.device) < 0.1
+    features, report, components = (inputs[name].clone() for name in ("features", "report", "components"))
+    device = features.device
+    blind = torch.rand(len(inputs["template_text"]), device=device) < 0.1
+    features[:, : len(OWN)] *= (~blind[inputs["template_of_query"]]).float().unsqueeze(-1)
+    silent = torch.rand(len(report), device=device) < 0.1
     report[silent] = 0.0
     first = FEATURES.index(TEXT[0])
-    features[..., first : first + len(TEXT)] *= (~silent).float()[:, None, None, None]
+    features[:, first : first + len(TEXT)] *= (~silent[incident]).float().unsqueeze(-1)
     features += 0.03 * torch.randn_like(features)
-    components = inputs["components"].clone()
-    later = 0.4 * torch.rand(b, device=features.device)
-    for figures, columns in ((features, _ONSETS), (components, [COMPONENT.index("onset")])):
-        onset = figures[..., columns]
-        figures[..., columns] = torch.where(onset < 0.95, onset + later.view(b, *[1] * (onset.dim() - 1)), onset).clamp(max=1.0)
-    return inputs | {"components": components, "features": features * inputs["mask"].unsqueeze(-1), "report": report}
+    later = 0.4 * torch.rand(len(report), device=device)
+    of_component = inputs["incident_of_component"]
+    for figures, columns, owner in ((features, _ONSETS, incident), (components, [COMPONENT.index("onset")], of_component)):
+        onset = figures[:, columns]
+        figures[:, columns] = torch.where(onset < 0.95, onset + later[owner].unsqueeze(-1), onset).clamp(max=1.0)
+    return inputs | {"components": components, "features": features, "report": report}

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 EMPTY = -1e4
-"""Stands in for minus infinity at padded places: exact zero after a softmax, and safe to multiply."""
+"""Stands in for minus infinity where there is nothing: exact zero after a softmax, and safe to multiply."""
 
 
 class Network(nn.Module):
@@ -53,51 +53,51 @@ class Network(nn.Module):
         report: Tensor,
         tool_text: Tensor,
         template_text: Tensor,
-        member: Tensor,
         features: Tensor,
-        mask: Tensor,
         components: Tensor,
-        component_mask: Tensor,
+        incident_of_tool: Tensor,
+        tool_of_template: Tensor,
+        template_of_query: Tensor,
+        incident_of_component: Tensor,
         near: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Batched shapes: ``report [B,D]``, ``tool_text [B,K,D]``, ``template_text [B,T,D]``, ``member [B,K,T]`` (1 where
-        the template is the tool's), ``features [B,T,C,F]``, ``mask [B,T,C]``, ``components [B,M,G]``, ``component_mask [B,M]``,
-        ``near [B,T,C]`` (candidates of one component share a number below T x C).
-        Gives ``tool [B,K]``, ``template [B,T]``, ``value [B,T,C]`` and ``abstain [B]`` logits; padded places are ``EMPTY``.
+        """Several incidents end to end, without padding: whatever belongs together points to what it belongs to.
+
+        Shapes: ``report [B,D]``, ``tool_text [K,D]``, ``template_text [T,D]``, ``features [N,F]`` of the queries,
+        ``components [M,G]``; ``near [N]`` is one number below N for all queries of an incident that ask of one component.
+        Gives ``tool [K]``, ``template [T]``, ``value [N]`` and ``abstain [B]`` logits.
         """
         features, components = features * self.features_seen, components * self.component_seen
+        incident_of_template = incident_of_tool[tool_of_template]
         said = torch.tanh(self.project_text(report))
         seen = self.encode_component(components)
-        seen_max = pooled_max(seen, component_mask.unsqueeze(-1), 1)
-        seen_mean = pooled_mean(seen, component_mask.unsqueeze(-1), 1)
+        seen_max, seen_mean = pooled_max(seen, incident_of_component, said), pooled_mean(seen, incident_of_component, said)
         context = self.context(torch.cat([said, seen_max, seen_mean], dim=-1))
 
         template_words = torch.tanh(self.project_text(template_text))
-        asked = self.candidate(self.candidate_features(features) + (template_words + said.unsqueeze(1)).unsqueeze(2))
-        some = mask.unsqueeze(-1)
-        asked = asked + self.with_here(torch.cat([asked, self._here(asked, some, near)], dim=-1))
-        value = (asked * self.value_bilinear(context)[:, None, None, :]).sum(-1)
+        said_to_template = said[incident_of_template]
+        asked = self.candidate(self.candidate_features(features) + (template_words + said_to_template)[template_of_query])
+        asked = asked + self.with_here(torch.cat([asked, self._here(asked, near)], dim=-1))
+        value = (asked * self.value_bilinear(context)[incident_of_template[template_of_query]]).sum(-1)
         value = value + self.value_own(torch.cat([asked, features], dim=-1)).squeeze(-1)
-        value = torch.where(mask > 0, value, torch.full_like(value, EMPTY))
 
-        best = pooled_max(features, some, 2)
-        of_template = torch.cat([pooled_max(asked, some, 2), pooled_mean(asked, some, 2), template_words], dim=-1)
-        of_template = torch.cat([of_template, said.unsqueeze(1).expand_as(template_words), best], dim=-1)
-        templates = self.template(of_template)
-        template = (templates * self.template_bilinear(context).unsqueeze(1)).sum(-1) + self.template_own(templates).squeeze(-1)
+        asked_max = pooled_max(asked, template_of_query, template_words)
+        asked_mean = pooled_mean(asked, template_of_query, template_words)
+        best = pooled_max(features, template_of_query, template_words)
+        templates = self.template(torch.cat([asked_max, asked_mean, template_words, said_to_template, best], dim=-1))
+        template = (templates * self.template_bilinear(context)[incident_of_template]).sum(-1)
+        template = template + self.template_own(templates).squeeze(-1)
 
-        owned = member.unsqueeze(-1)
-        spread = templates.unsqueeze(1)
         tool_words = torch.tanh(self.project_text(tool_text))
-        of_tool = torch.cat([pooled_max(spread, owned, 2), pooled_mean(spread, owned, 2), tool_words], dim=-1)
-        tools = self.tool(torch.cat([of_tool, said.unsqueeze(1).expand_as(tool_words)], dim=-1))
-        tool = (tools * self.tool_bilinear(context).unsqueeze(1)).sum(-1) + self.tool_own(tools).squeeze(-1)
-        tool = torch.where(member.sum(-1) > 0, tool, torch.full_like(tool, EMPTY))
+        spread_max = pooled_max(templates, tool_of_template, tool_words)
+        spread_mean = pooled_mean(templates, tool_of_template, tool_words)
+        tools = self.tool(torch.cat([spread_max, spread_mean, tool_words, said[incident_of_tool]], dim=-1))
+        tool = (tools * self.tool_bilinear(context)[incident_of_tool]).sum(-1) + self.tool_own(tools).squeeze(-1)
 
-        furthest = pooled_max(components, component_mask.unsqueeze(-1), 1)
-        calm = torch.cat([said, seen_max, seen_mean, tools.amax(1), furthest], dim=-1)
+        furthest = pooled_max(components, incident_of_component, said)
+        calm = torch.cat([said, seen_max, seen_mean, pooled_max(tools, incident_of_tool, said), furthest], dim=-1)
         if self.factors < 3:
-            tool, template = self._merged(tool, template, value, member)
+            tool, template = self._merged(tool, template, value, tool_of_template, template_of_query)
         return tool, template, value, self.abstain(calm).squeeze(-1)
 
     def ignore(self, features: Sequence[bool], component: Sequence[bool]) -> None:
@@ -105,30 +105,48 @@ class Network(nn.Module):
         self.features_seen = 1.0 - torch.tensor(features, dtype=torch.float32)
         self.component_seen = 1.0 - torch.tensor(component, dtype=torch.float32)
 
-    def _merged(self, tool: Tensor, template: Tensor, value: Tensor, member: Tensor) -> tuple[Tensor, Tensor]:
+    def _merged(
+        self, tool: Tensor, template: Tensor, value: Tensor, tool_of_template: Tensor, template_of_query: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Logits whose factors multiply to one softmax over all templates, or over all queries."""
         if self.factors == 1:
-            template = template + (member * tool.unsqueeze(-1)).sum(1) + torch.logsumexp(value, dim=-1)
-        among = torch.where(member > 0, template.unsqueeze(1), torch.full_like(member, EMPTY))
-        return torch.logsumexp(among, dim=-1), template
+            template = template + tool[tool_of_template] + logsumexp(value, template_of_query, template)
+        return logsumexp(template, tool_of_template, tool), template
 
-    def _here(self, asked: Tensor, some: Tensor, near: Tensor) -> Tensor:
-        """For each candidate, what all that are bound to its component see together: their mean, weighted by what they are."""
-        flat, present = asked.flatten(1, 2), some.flatten(1, 2)
-        weight = torch.exp(self.weight_here(flat).clamp(-8.0, 8.0)) * present
-        group = near.long().flatten(1).unsqueeze(-1)
-        total = torch.zeros_like(flat).scatter_add(1, group.expand_as(flat), weight * flat)
-        share = torch.zeros_like(weight).scatter_add(1, group, weight)
-        mean = (total / share.clamp(min=1e-6)).gather(1, group.expand_as(flat))
-        return mean.view_as(asked)
+    def _here(self, asked: Tensor, near: Tensor) -> Tensor:
+        """For each query, what all that ask of its component see together: their mean, weighted by what they are."""
+        weight = torch.exp(self.weight_here(asked).clamp(-8.0, 8.0))
+        group = near.unsqueeze(-1)
+        total = torch.zeros_like(asked).scatter_add(0, group.expand_as(asked), weight * asked)
+        share = torch.zeros_like(weight).scatter_add(0, group, weight)
+        return (total / share.clamp(min=1e-6))[near]
 
 
-def pooled_max(values: Tensor, mask: Tensor, dim: int) -> Tensor:
-    """Maximum over the places where ``mask`` is 1; 0 where there is none."""
-    top = torch.where(mask > 0, values, torch.full_like(values, EMPTY)).amax(dim)
+def pooled_max(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
+    """``[G, W]``: the maximum of the rows of ``values [N, W]`` of each group ``[N]``; 0 where a group has none.
+
+    ``like`` is any tensor with a row for each group.
+    """
+    empty = _rows(like, values) + EMPTY
+    top = empty.scatter_reduce(0, group.unsqueeze(-1).expand_as(values), values, "amax", include_self=True)
     return torch.where(top > EMPTY / 2, top, torch.zeros_like(top))
 
 
-def pooled_mean(values: Tensor, mask: Tensor, dim: int) -> Tensor:
-    """Mean over the places where ``mask`` is 1; 0 where there is none."""
-    return (values * mask).sum(dim) / mask.sum(dim).clamp(min=1.0)
+def pooled_mean(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
+    """``[G, W]``: the mean of each group's rows; 0 where it has none."""
+    total = _rows(like, values).scatter_add(0, group.unsqueeze(-1).expand_as(values), values)
+    count = _rows(like, values[:, :1]).scatter_add(0, group.unsqueeze(-1), torch.ones_like(values[:, :1]))
+    return total / count.clamp(min=1.0)
+
+
+def logsumexp(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
+    """``[G]``: log of the sum of exponentials of each group's ``values [N]``; ``EMPTY`` where it has none."""
+    empty = torch.full_like(like, EMPTY)
+    top = empty.scatter_reduce(0, group, values.detach(), "amax", include_self=True)
+    total = torch.zeros_like(like).scatter_add(0, group, torch.exp(values - top[group]))
+    return torch.where(total > 0, top + torch.log(total.clamp(min=1e-30)), empty)
+
+
+def _rows(like: Tensor, values: Tensor) -> Tensor:
+    """Zeros with as many rows as ``like`` and columns as ``values``; made so that an export keeps both lengths free."""
+    return torch.zeros_like(like[:, :1]).expand(-1, values.shape[1]).clone()

@@ -15,7 +15,11 @@ from revelio.ranker.findings import follow
 from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
 from revelio.recommender import Recommender
 from revelio.types import Finding, Incident, Query, RankedQuery
-from tests.ranker.conftest import labelled
+from tests.ranker.conftest import PLACES, labelled
+
+
+def place_of(query: Query) -> int:
+    return PLACES.index(query.bindings[0][1]) if query.bindings else 0
 
 
 class Made:
@@ -32,13 +36,11 @@ class Made:
 
     def ranking(self, encoded: EncodedIncident) -> Ranking:
         self.passes += 1
-        own = np.array([3.0 if t.id == "meters.cpu" else 0.0 for t in encoded.templates])
-        score = encoded.table("near_signal") * 2.0 - encoded.table("run") * 4.0 - 0.5 * np.arange(encoded.mask.shape[1])
-        score = np.where(encoded.mask, score + own[:, None], -np.inf)
-        template = np.logaddexp.reduce(score, axis=1)
+        own = np.array([3.0 * (q.template.id == "meters.cpu") - 0.5 * place_of(q) for q in encoded.queries])
+        value = encoded.feature("near_signal") * 2.0 - encoded.feature("run") * 4.0 + own
+        template = np.array([np.logaddexp.reduce(value[encoded.template_of == t]) for t in range(len(encoded.templates))])
         tool = np.array([np.logaddexp.reduce(template[encoded.tool_of == k]) for k in range(len(encoded.tools))])
-        value = np.where(encoded.mask, score, 0.0).astype(np.float32)
-        return rank(encoded, Logits(tool.astype(np.float32), template.astype(np.float32), value, 0.0), Calibration())
+        return rank(encoded, Logits(*(x.astype(np.float32) for x in (tool, template, value)), 0.0), Calibration())
 
 
 @pytest.fixture

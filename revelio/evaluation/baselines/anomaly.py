@@ -35,5 +35,5 @@ class Anomaly:
         if not queries:
             return from_logits(np.zeros(0), 1.0)
         encoded = self._encoder.encode(incident, queries, self._text.encode([incident.report])[0])
-        distance = encoded.table("worst")[encoded.row, encoded.column].astype(np.float64)
+        distance = encoded.feature("worst").astype(np.float64)
         return from_logits(_SHARPNESS * distance, float(1.0 / (1.0 + np.exp(_SHARPNESS * (distance.max() - 0.7)))))

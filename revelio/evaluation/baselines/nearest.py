@@ -60,7 +60,7 @@ class Nearest:
         for past in near:
             for template in past.templates:
                 votes[template] += 1.0 / len(past.templates)
-        place = np.exp(4.0 * encoded.table("worst")[encoded.row, encoded.column].astype(np.float64))
+        place = np.exp(4.0 * encoded.feature("worst").astype(np.float64))
         total: dict[str, float] = defaultdict(float)
         for query, share in zip(queries, place, strict=True):
             total[query.template.id] += share
@@ -73,7 +73,8 @@ class Nearest:
 
 def _seen(encoded: EncodedIncident) -> dict[str, float]:
     """How far each template's furthest reading left its past, wherever that was."""
-    furthest = encoded.table("worst").max(axis=1)
+    furthest = np.zeros(len(encoded.templates))
+    np.maximum.at(furthest, encoded.template_of, encoded.feature("worst"))
     return {t.id: float(v) for t, v in zip(encoded.templates, furthest, strict=True)}
 
 

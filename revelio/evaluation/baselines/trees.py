@@ -63,6 +63,6 @@ class BoostedTrees:
     def _flat(self, incident: Incident, queries: tuple[Query, ...]) -> NDArray[np.float64]:
         """``[N, figures + 1]``; the last column numbers the template."""
         encoded: EncodedIncident = self._encoder.encode(incident, queries, self._text.encode([""])[0])
-        figures = [encoded.table(name)[encoded.row, encoded.column] for name in COLUMNS]
+        figures = [encoded.feature(name) for name in COLUMNS]
         number = [self._number.get(q.template.id, -1.0) for q in queries]
         return np.stack([*figures, np.array(number)], axis=1)
