@@ -21,8 +21,8 @@ def reasons(catalog: Catalog, kind: str, place: str, template: str, report: str 
     queries = candidates(catalog, incident.evidence.entities)
     text = HashingEncoder(64)
     encoded = QueryEncoder(text, {}, {"cpu": 0.05}).encode(incident, queries, text.encode([incident.report])[0])
-    levels = (np.zeros(len(x), dtype=np.float32) for x in (encoded.tools, encoded.templates, queries))
-    logits = Logits(*levels, 0.0)
+    tools, each, all_queries = (np.zeros(n, np.float32) for n in (len(encoded.tools), len(encoded.templates), len(queries)))
+    logits = Logits(tools, each, all_queries, 0.0)
     index = next(i for i, q in enumerate(queries) if q.template.id == template and (not q.bindings or q.bindings[0][1] == place))
     return {f.name: f for f in factors(encoded, rank(encoded, logits, Calibration()), index)}
 

@@ -37,10 +37,10 @@ class Made:
     def ranking(self, encoded: EncodedIncident) -> Ranking:
         self.passes += 1
         own = np.array([3.0 * (q.template.id == "meters.cpu") - 0.5 * place_of(q) for q in encoded.queries])
-        value = encoded.feature("near_signal") * 2.0 - encoded.feature("run") * 4.0 + own
+        value = (encoded.feature("near_signal") * 2.0 - encoded.feature("run") * 4.0 + own).astype(np.float32)
         template = np.array([np.logaddexp.reduce(value[encoded.template_of == t]) for t in range(len(encoded.templates))])
         tool = np.array([np.logaddexp.reduce(template[encoded.tool_of == k]) for k in range(len(encoded.tools))])
-        return rank(encoded, Logits(*(x.astype(np.float32) for x in (tool, template, value)), 0.0), Calibration())
+        return rank(encoded, Logits(tool, template, value, 0.0), Calibration())
 
 
 @pytest.fixture

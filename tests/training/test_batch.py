@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from revelio.catalog import Catalog
@@ -29,7 +31,7 @@ def test_a_batch_tells_each_incident_what_it_would_be_told_alone(known: list[Exa
     torch.manual_seed(1)
     network = Network(64, len(FEATURES), len(COMPONENT), factors=factors).eval()
 
-    def told(members: list[Example]) -> tuple[torch.Tensor, torch.Tensor]:
+    def told(members: list[Example]) -> tuple[Any, Any]:
         inputs = {name: torch.from_numpy(value) for name, value in batch(members, [0] * len(members)).inputs.items()}
         tool, template, value, abstain = network(*(inputs[name] for name in INPUTS))
         return log_probabilities(tool, template, value, inputs), abstain
