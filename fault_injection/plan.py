@@ -47,6 +47,9 @@ class FaultPlan(BaseModel):
     places: tuple[str, ...] = Field((), description="All that the kind has there but the held-out ones when empty")
     held_out: tuple[str, ...] = Field((), description="Places that only the new_location split sees")
     strengths: tuple[str, ...] = Field((), description="All of the kind's when empty")
+    without: dict[str, tuple[str, ...]] = Field(
+        {}, description="Strengths by place that are left out, all of them when empty; every other run stays as it was"
+    )
 
 
 class AppPlan(BaseModel):
@@ -127,28 +130,30 @@ def _fault_runs(plan: Plan, app: App, kind: FaultKind, each: FaultPlan, share: S
     places = each.places or tuple(p for p in kind.places(app) if p not in each.held_out)
     runs: list[Run] = []
     for split in ON_SEEN_PLACES:
-        runs += _spread(plan, app, kind, _forms(plan, app, kind, places, each.strengths), split, share.of(split), share.train)
+        runs += _spread(plan, app, kind, _forms(plan, app, kind, places, each), split, share.of(split), share.train)
     if each.held_out:
-        forms = _forms(plan, app, kind, each.held_out, each.strengths)
+        forms = _forms(plan, app, kind, each.held_out, each)
         runs += _spread(plan, app, kind, forms, "new_location", share.new_location)
     return runs
 
 
 def _control_runs(plan: Plan, app: App, kind: FaultKind, share: Share) -> list[Run]:
-    forms = _forms(plan, app, kind, kind.places(app), ())
+    forms = _forms(plan, app, kind, kind.places(app), FaultPlan())
     return [run for split in CONTROL_SPLITS for run in _spread(plan, app, kind, forms, split, share.of(split))]
 
 
-def _forms(plan: Plan, app: App, kind: FaultKind, places: tuple[str, ...], strengths: tuple[str, ...]) -> tuple[Form, ...]:
-    """Place and strength in a random order, all places before any comes again."""
+def _forms(plan: Plan, app: App, kind: FaultKind, places: tuple[str, ...], each: FaultPlan) -> tuple[Form, ...]:
+    """Place and strength in a random order, all places before any comes again; what is left out is so only then."""
     rng = random.Random(f"{plan.seed}/{app.name}/{kind.name}")
-    possible = {place: strengths or kind.strengths_at(app, place) for place in places}
-    for place, there in possible.items():
+    possible = {place: each.strengths or kind.strengths_at(app, place) for place in places}
+    left_out = {place: strengths or kind.strengths_at(app, place) for place, strengths in each.without.items()}
+    for place, there in (*possible.items(), *left_out.items()):
         for strength in there or tuple(kind.strengths):
             kind.validate(app, Fault(kind.name, place, strength))
     mixed = {place: rng.sample(possible[place], len(possible[place])) for place in rng.sample(places, len(places))}
     turns = max(map(len, mixed.values()), default=0)
-    return tuple((place, there[turn]) for turn in range(turns) for place, there in mixed.items() if turn < len(there))
+    forms = ((place, there[turn]) for turn in range(turns) for place, there in mixed.items() if turn < len(there))
+    return tuple((place, strength) for place, strength in forms if strength not in left_out.get(place, ()))
 
 
 def _spread(plan: Plan, app: App, kind: FaultKind, forms: tuple[Form, ...], split: Split, count: int, seen: int = 0) -> list[Run]:

@@ -72,6 +72,27 @@ def test_runs_that_are_added_leave_the_others_as_they_were() -> None:
     assert {r for r in expand(PLAN) if r.app == "shop" and r.fault.kind != "benign_deploy"} < set(grown)
 
 
+def test_what_is_left_out_is_gone_and_the_other_runs_stay_as_they_were() -> None:
+    """As many runs as before: each one that was left out is one more of those that remain."""
+    whole = {r for r in expand(PLAN) if r.fault.kind == "container_pause"}
+    less = PAUSE.model_copy(update={"without": {"redis": ("intermittent",)}})
+    faults = SHOP.faults | {"container_pause": less}
+    left = {
+        r
+        for r in expand(PLAN.model_copy(update={"apps": {"shop": SHOP.model_copy(update={"faults": faults})}}))
+        if r.fault.kind == "container_pause"
+    }
+    assert len(left) == len(whole)
+    gone = {r for r in whole if (r.fault.place, r.fault.strength) == ("redis", "intermittent")}
+    assert gone
+    assert whole - left == gone
+
+
+def test_a_place_is_left_out_with_all_of_its_strengths_where_none_is_named() -> None:
+    less = AppPlan(each=Share(train=4), faults={"container_pause": PAUSE.model_copy(update={"without": {"redis": ()}})})
+    assert {r.fault.place for r in expand(Plan(apps={"shop": less}))} == {"cart", "orders"}
+
+
 @pytest.mark.parametrize("path", PLANS, ids=lambda p: p.stem)
 def test_a_bundled_plan_has_controls_held_out_places_and_a_test_share(path: Path) -> None:
     runs = expand(load_plan(path))
@@ -97,6 +118,8 @@ def test_the_plan_of_all_applications_covers_every_kind_that_users_feel_and_hold
         ("faults: {gremlin: {}}", "no fault kind 'gremlin'"),
         ("faults: {container_pause: {places: [moon]}}", "cannot be applied at 'moon'"),
         ("faults: {container_pause: {strengths: [mad]}}", "no strength 'mad'"),
+        ("faults: {container_pause: {without: {moon: []}}}", "cannot be applied at 'moon'"),
+        ("faults: {container_pause: {without: {cart: [mad]}}}", "no strength 'mad'"),
         ("faults: {container_pause: {places: [cart], held_out: [cart]}}", "cart is both trained on and held out"),
         ("faults: {container_pause: {runs: {train: 1, new_fault: 1}}}", "container_pause is a new fault, yet trained on"),
         ("faults: {container_pause: {}, container_stop: {runs: {new_app: 1}}}", "is a new application, yet trained on"),
