@@ -7,14 +7,17 @@ their peers, so a component, or an application, that was never seen before is re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from revelio.anomaly import count_deviation
+from revelio.encoders.distances import SPAN_METRICS, series_distances, span_distances
 from revelio.encoders.report import Floats
-from revelio.types import Evidence, Feature, LogPattern, Reading, Series, SpanFigures, SpanStat
+from revelio.types import Evidence, Reading
 
 FAMILIES = ("series_up", "series_down", "latency", "errors", "self_time", "logs", "changes")
 """What is known of a component: the largest distance in each of these families."""
@@ -22,61 +25,68 @@ FAMILIES = ("series_up", "series_down", "latency", "errors", "self_time", "logs"
 CHANGED = 20.0
 """Distance given to a discrete change: far outside any ripple."""
 
+Key = tuple[str, str, str]
+"""Names a figure: its entity, source and metric."""
+
 _ERROR_LEVELS = frozenset({"error", "fatal", "critical", "warning", "warn"})
+_LATENCY, _ERRORS = FAMILIES.index("latency"), FAMILIES.index("errors")
 
 
 @dataclass(frozen=True, slots=True)
-class Distance:
-    """How far one figure is above and below its baseline, in spreads of the baseline."""
-
-    up: float
-    down: float
-    onset: float = 1.0
-    """When it left its baseline: 0 is the window's start, 1 its end or never."""
-
-    def toward(self, direction: str) -> float:
-        """The distance in the bad direction; positive is worse."""
-        return {"up": self.up, "down": self.down}.get(direction, max(self.up, self.down))
-
-
-@dataclass(slots=True)
 class Glance:
-    """Every figure of the evidence by (component, source, metric), and the families of each component."""
+    """Every figure of the evidence, and what is known of each component.
 
-    figures: dict[tuple[str, str, str], Distance] = field(default_factory=dict)
-    missing: frozenset[str] = frozenset()
-    families: dict[str, list[float]] = field(default_factory=dict)
-    onset: dict[str, float] = field(default_factory=dict)
-    callers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    callees: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    ``row`` says where in ``up [R]`` and ``down [R]`` a figure stands: how far it is above and below its own past.
+    ``components`` are sorted names; of each, ``families [M, 7]`` holds its largest distances and ``onset [M]`` when the first
+    of its series left its baseline: 0 is the window's start, 1 its end or never. ``edges`` are pairs of caller and callee.
+    """
+
+    row: dict[Key, int]
+    up: NDArray[np.float64]
+    down: NDArray[np.float64]
+    components: tuple[str, ...]
+    families: Floats
+    onset: Floats
+    edges: tuple[tuple[str, str], ...]
+    missing: frozenset[str]
 
     def reading(self, name: str, reading: Reading) -> float | None:
-        """The distance that a template's reading has at a component; None when the evidence has no such figure."""
-        found = self.figures.get((name, reading.source, reading.metric))
-        return None if found is None else found.toward(reading.direction)
+        """The distance that a template's reading has at an entity; None when the evidence has no such figure."""
+        row = self.row.get((name, reading.source, reading.metric))
+        return None if row is None else float(toward(reading.direction, self.up[row], self.down[row]))
+
+    def furthest(self, wanted: Iterable[Reading]) -> dict[Reading, float]:
+        """The largest distance that each reading has at any entity; those that the evidence has nowhere are left out."""
+        rows: dict[tuple[str, str], list[int]] = {(r.source, r.metric): [] for r in wanted}
+        metrics = {metric for _, metric in rows}
+        for (_, source, metric), row in self.row.items():
+            if metric in metrics and (source, metric) in rows:
+                rows[source, metric].append(row)
+        seen = {r: at for r in wanted if (at := rows[r.source, r.metric])}
+        return {r: float(toward(r.direction, self.up[at], self.down[at]).max()) for r, at in seen.items()}
+
+
+def toward(direction: str, up: NDArray[np.float64], down: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The distance in the bad direction; positive is worse."""
+    return up if direction == "up" else down if direction == "down" else np.maximum(up, down)
 
 
 def glance(evidence: Evidence, noise: Mapping[str, float] | None = None) -> Glance:
     """Look at all parts of the evidence once. ``noise`` is the absolute floor of each metric's ripple, in its own unit."""
-    view = Glance(missing=frozenset(evidence.missing))
+    sheet = _Sheet()
     for entity in evidence.entities:
         if entity.kind in ("service", "container"):
-            view.families.setdefault(entity.name, [0.0] * len(FAMILIES))
-        if entity.kind == "edge" and "->" in entity.name:
-            caller, callee = entity.name.split("->", 1)
-            view.callers[callee].add(caller)
-            view.callees[caller].add(callee)
-    _series(view, evidence, noise or {})
-    for stat in evidence.spans:
-        _span(view, stat, evidence)
-    _logs(view, evidence)
+            sheet.line(entity.name)
+    _series(sheet, evidence, noise or {})
+    _spans(sheet, evidence)
+    _logs(sheet, evidence)
     for change in evidence.changes:
-        for metric in (change.field, ""):
-            view.figures[change.entity.name, "changes", metric] = Distance(CHANGED, 0.0, 0.0)
-        _raise(view, change.entity.name, "changes", CHANGED)
-    for feature in evidence.features:
-        _feature(view, feature)
-    return view
+        name = change.entity.name
+        sheet.write([(name, "changes", change.field), (name, "changes", "")], [CHANGED] * 2, [0.0] * 2)
+        sheet.raise_("changes", [name], [CHANGED])
+    _features(sheet, evidence)
+    edges = tuple((e.name.split("->", 1)[0], component(e.name)) for e in evidence.entities if e.kind == "edge" and "->" in e.name)
+    return sheet.glance(edges, frozenset(evidence.missing))
 
 
 def component(name: str) -> str:
@@ -86,14 +96,23 @@ def component(name: str) -> str:
     return name.split(": ", 1)[0]
 
 
-def components_matrix(view: Glance) -> tuple[list[str], Floats]:
-    """Names, and per component its squashed families, its rank among all in each, and its onset: ``[n, 15]``."""
-    names = sorted(view.families)
-    if not names:
-        return [], np.zeros((0, 2 * len(FAMILIES) + 1), dtype=np.float32)
-    raw = np.array([view.families[n] for n in names], dtype=np.float32)
-    onset = np.array([[view.onset.get(n, 1.0)] for n in names], dtype=np.float32)
-    return names, np.concatenate([squash(raw), ranks(raw), onset], axis=1)
+def components_matrix(view: Glance) -> Floats:
+    """Per component its squashed families, its rank among all in each, and its onset: ``[M, 15]``."""
+    return np.concatenate([squash(view.families), ranks(view.families), view.onset[:, None]], axis=1)
+
+
+def neighbours(view: Glance, names: Sequence[str]) -> Floats:
+    """``[len(names), 4]``: the worst squashed latency and errors among what each calls, then among its callers; else 0."""
+    line = {n: i for i, n in enumerate(view.components)}
+    place = {n: i for i, n in enumerate(dict.fromkeys(names))}
+    worst = squash(view.families[:, [_LATENCY, _ERRORS]])
+    found = np.zeros((len(place), 4), dtype=np.float32)
+    for start, pairs in ((0, view.edges), (2, [(b, a) for a, b in view.edges])):
+        known = [(place[here], line[there]) for here, there in pairs if here in place and there in line]
+        if known:
+            here, there = np.array(known).T
+            np.maximum.at(found[:, start : start + 2], here, worst[there])
+    return np.asarray(found[[place[n] for n in names]])
 
 
 def squash(values: Floats) -> Floats:
@@ -111,106 +130,121 @@ def ranks(values: Floats) -> Floats:
     return np.asarray(below / (n - 1), dtype=np.float32)
 
 
-def _raise(view: Glance, name: str, family: str, distance: float) -> None:
-    if "->" in name and family != "errors":
-        return  # an edge's own figures stay with the edge; only its errors speak of the callee
-    row = view.families.setdefault(component(name), [0.0] * len(FAMILIES))
-    index = FAMILIES.index(family)
-    row[index] = max(row[index], distance)
+class _Sheet:
+    """A glance while it is being written."""
+
+    def __init__(self) -> None:
+        self._row: dict[Key, int] = {}
+        self._up: list[float] = []
+        self._down: list[float] = []
+        self._line: dict[str, int] = {}
+        self._raised: list[tuple[int, list[int], list[float]]] = []
+        self._onsets: list[tuple[str, float]] = []
+
+    def write(self, keys: Sequence[Key], up: Sequence[float], down: Sequence[float]) -> None:
+        """Figures; of one that is written twice the last holds."""
+        self._row.update(zip(keys, range(len(self._up), len(self._up) + len(keys)), strict=True))
+        self._up.extend(up)
+        self._down.extend(down)
+
+    def line(self, name: str) -> int:
+        """The component's number."""
+        return self._line.setdefault(name, len(self._line))
+
+    def raise_(self, family: str, names: Sequence[str], distances: Sequence[float]) -> None:
+        """Distances that components reach at least, by the names of entities.
+
+        An edge's own figures stay with the edge; only its errors speak of the callee.
+        """
+        lines = {n: self.line(component(n)) for n in dict.fromkeys(names) if family == "errors" or "->" not in n}
+        index = [i for i, n in enumerate(names) if n in lines]
+        self._raised.append((FAMILIES.index(family), [lines[names[i]] for i in index], [distances[i] for i in index]))
+
+    def left(self, onsets: Iterable[tuple[str, float]]) -> None:
+        """When series left their baseline, by the names of entities."""
+        self._onsets.extend(onsets)
+
+    def glance(self, edges: tuple[tuple[str, str], ...], missing: frozenset[str]) -> Glance:
+        """All of it, components sorted by name."""
+        families = np.zeros((len(self._line), len(FAMILIES)))
+        for family, lines, distances in self._raised:
+            np.fmax.at(families[:, family], lines, distances)
+        onset = np.ones(len(self._line), dtype=np.float32)
+        for name, at in self._onsets:
+            if (line := self._line.get(component(name))) is not None:
+                onset[line] = min(onset[line], at)
+        names = tuple(sorted(self._line))
+        order = [self._line[n] for n in names]
+        return Glance(
+            row=self._row,
+            up=np.array(self._up, dtype=float),
+            down=np.array(self._down, dtype=float),
+            components=names,
+            families=families[order].astype(np.float32),
+            onset=onset[order],
+            edges=tuple(sorted(set(edges))),
+            missing=missing,
+        )
 
 
-def _series(view: Glance, evidence: Evidence, noise: Mapping[str, float]) -> None:
-    groups: dict[tuple[float, ...], list[Series]] = defaultdict(list)
-    for series in evidence.series:
-        groups[series.times].append(series)
-    for times, members in groups.items():
-        clock = np.array(times)
-        before = (clock >= evidence.baseline.start) & (clock < evidence.baseline.end)
-        now = (clock >= evidence.window.start) & (clock <= evidence.window.end)
-        if not before.any() or not now.any():
-            continue
-        values = np.array([s.values for s in members], dtype=float)
-        floors = np.array([noise.get(s.metric, 0.0) for s in members])
-        up, down, onset = _distances(values[:, before], values[:, now], floors)
-        for series, high, low, first in zip(members, up, down, onset, strict=True):
-            name = series.entity.name
-            view.figures[name, "series", series.metric] = Distance(float(high), float(low), float(first))
-            _raise(view, name, "series_up", float(high))
-            _raise(view, name, "series_down", float(low))
-            if first < 1.0:
-                view.onset[component(name)] = min(float(first), view.onset.get(component(name), 1.0))
+def _series(sheet: _Sheet, evidence: Evidence, noise: Mapping[str, float]) -> None:
+    floors = np.array([noise.get(s.metric, 0.0) for s in evidence.series])
+    found = series_distances(evidence.series, evidence.baseline, evidence.window, floors)
+    series = [s for s, known in zip(evidence.series, found.known.tolist(), strict=True) if known]
+    names = [s.entity.name for s in series]
+    up, down = found.above[found.known].tolist(), found.below[found.known].tolist()
+    sheet.write([(n, "series", s.metric) for n, s in zip(names, series, strict=True)], up, down)
+    sheet.raise_("series_up", names, up)
+    sheet.raise_("series_down", names, down)
+    sheet.left((n, at) for n, at in zip(names, found.onset[found.known].tolist(), strict=True) if at < 1.0)
 
 
-def _distances(past: np.ndarray, present: np.ndarray, floors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``revelio.anomaly.deviation`` for many series at once, and when each left its baseline, as a share of the window."""
-    centre = np.median(past, axis=1)
-    mad = 1.4826 * np.median(np.abs(past - centre[:, None]), axis=1)
-    spread = np.maximum.reduce([mad, 0.15 * np.abs(centre), floors, np.full_like(mad, 1e-9)])
-    ordered = np.sort(present, axis=1)
-    half = max(1, present.shape[1] // 2)
-    up = (ordered[:, -half:].mean(axis=1) - centre) / spread
-    down = (centre - ordered[:, :half].mean(axis=1)) / spread
-    outside = np.abs(present - centre[:, None]) > 4.0 * spread[:, None]
-    onset = np.where(outside.any(axis=1), outside.argmax(axis=1) / present.shape[1], 1.0)
-    return up, down, onset
-
-
-def _span(view: Glance, stat: SpanStat, evidence: Evidence) -> None:
-    now, before, name = stat.now, stat.before, stat.entity.name
-    scale = evidence.window.seconds / max(evidence.baseline.seconds, 1e-9)
-    errors = count_deviation(before.errors, evidence.baseline.seconds, now.errors, evidence.window.seconds)
-    traffic = (now.count - before.count * scale) / np.sqrt(before.count * scale + 1.0)
-    figures = {
-        "p95_ms": _slower(now.p95_ms, before.p95_ms, now, before),
-        "median_ms": _slower(now.median_ms, before.median_ms, now, before),
-        "self_ms": _slower(now.self_ms, before.self_ms, now, before),
-        "errors": errors,
-        "count": float(traffic),
-    }
-    for metric, distance in figures.items():
-        view.figures[name, "spans", metric] = Distance(distance, -distance)
-    owner = stat.service or component(name)
+def _spans(sheet: _Sheet, evidence: Evidence) -> None:
+    """A service shows the worst of its operations; the errors of an edge speak of the callee."""
+    if not evidence.spans:
+        return
+    found = span_distances(evidence.spans, evidence.baseline, evidence.window)
+    names = [s.entity.name for s in evidence.spans]
+    owners = [s.service or component(n) for s, n in zip(evidence.spans, names, strict=True)]
+    for metric in SPAN_METRICS:
+        sheet.write(list(zip(names, repeat("spans"), repeat(metric))), found[metric].tolist(), (-found[metric]).tolist())
     for metric, family in (("p95_ms", "latency"), ("errors", "errors"), ("self_ms", "self_time")):
-        key = (owner, "spans", metric)
-        worst = view.figures.get(key)
-        if "->" not in name and (worst is None or figures[metric] > worst.up):
-            view.figures[key] = Distance(figures[metric], -figures[metric])
-        _raise(view, name if "->" in name else owner, family, figures[metric])
+        worst: dict[Key, float] = {}
+        for name, owner, distance in zip(names, owners, found[metric].tolist(), strict=True):
+            if "->" not in name:
+                worst[owner, "spans", metric] = max(distance, worst.get((owner, "spans", metric), distance))
+        sheet.write(list(worst), list(worst.values()), [-d for d in worst.values()])
+        raised = [n if "->" in n else o for n, o in zip(names, owners, strict=True)]
+        sheet.raise_(family, raised, found[metric].tolist())
 
 
-def _slower(now_ms: float, before_ms: float, now: SpanFigures, before: SpanFigures) -> float:
-    if now.count == 0 or before.count == 0:
-        return 0.0
-    return (now_ms - before_ms) / (0.3 * before_ms + 5.0)
-
-
-def _logs(view: Glance, evidence: Evidence) -> None:
-    groups: dict[tuple[str, str], list[LogPattern]] = defaultdict(list)
+def _logs(sheet: _Sheet, evidence: Evidence) -> None:
+    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for pattern in evidence.logs:
         level = pattern.level.lower()
-        groups[pattern.entity.name, level].append(pattern)
-        groups[pattern.entity.name, ""].append(pattern)
+        kinds = {level, ""}
         if level in _ERROR_LEVELS:
-            groups[pattern.entity.name, "problems"].append(pattern)
+            kinds.add("problems")
         if pattern.baseline_count == 0:
-            groups[pattern.entity.name, "new"].append(pattern)
-            if level in _ERROR_LEVELS:
-                groups[pattern.entity.name, "new_problems"].append(pattern)
-    for (name, metric), patterns in groups.items():
-        count = sum(p.count for p in patterns)
-        past = sum(p.baseline_count for p in patterns)
-        distance = count_deviation(past, evidence.baseline.seconds, count, evidence.window.seconds)
-        view.figures[name, "logs", metric] = Distance(distance, -distance)
-        if metric == "problems":
-            _raise(view, name, "logs", distance)
+            kinds |= {"new", "new_problems"} if level in _ERROR_LEVELS else {"new"}
+        for kind in kinds:
+            count = counts[pattern.entity.name, kind]
+            count[0] += pattern.count
+            count[1] += pattern.baseline_count
+    for (name, kind), (now, before) in counts.items():
+        distance = count_deviation(before, evidence.baseline.seconds, now, evidence.window.seconds)
+        sheet.write([(name, "logs", kind)], [distance], [-distance])
+        if kind == "problems":
+            sheet.raise_("logs", [name], [distance])
 
 
-def _feature(view: Glance, feature: Feature) -> None:
-    if feature.baseline is None:
+def _features(sheet: _Sheet, evidence: Evidence) -> None:
+    for feature in evidence.features:
         distance = feature.value
-    else:
-        distance = (feature.value - feature.baseline) / max(0.15 * abs(feature.baseline), 1e-9)
-    distance = float(np.clip(distance, -1e6, 1e6))
-    view.figures[feature.entity.name, "features", feature.name] = Distance(distance, -distance)
-    _raise(view, feature.entity.name, "series_up", distance)
-    _raise(view, feature.entity.name, "series_down", -distance)
+        if feature.baseline is not None:
+            distance = (feature.value - feature.baseline) / max(0.15 * abs(feature.baseline), 1e-9)
+        distance = float(np.clip(distance, -1e6, 1e6))
+        name = feature.entity.name
+        sheet.write([(name, "features", feature.name)], [distance], [-distance])
+        sheet.raise_("series_up", [name], [distance])
+        sheet.raise_("series_down", [name], [-distance])

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.anomaly import PRESENT_DISTANCE
-from revelio.encoders.evidence import FAMILIES, Glance, component, components_matrix, glance, squash
+from revelio.encoders.evidence import FAMILIES, Glance, components_matrix, glance, neighbours, squash
+from revelio.encoders.lineup import Ints, Lineup, line_up
+from revelio.encoders.mentions import Mentions
+from revelio.encoders.recent import Recent
 from revelio.encoders.report import Floats, TextEncoder
-from revelio.types import Incident, Query, QueryTemplate
-
-Ints = NDArray[np.int64]
+from revelio.types import Evidence, Incident, Query, QueryTemplate
 
 OWN = ("present", "worst", "mean", "rank", "gap", "best", "peers_out")
 COMPONENT = (*FAMILIES, *(f"{f}_rank" for f in FAMILIES), "onset")
@@ -29,9 +30,6 @@ FOUND = ("run", "run_signal", "near_run", "near_signal")
 TEXT = ("name_similarity", "name_similarity_rank", "mentioned", "template_similarity")
 FEATURES = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *TEXT, "blanks", "bound", *FOUND)
 """Columns of a candidate's features. ``from_`` columns are those of an edge's caller."""
-
-_SILENT_WHEN_WELL = frozenset({"logs", "changes"})
-"""Sources that hold nothing of a component that is well: a tool that answered and says nothing says that nothing happened."""
 
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 
@@ -62,82 +60,116 @@ class EncodedIncident:
         return np.asarray(self.features[:, _COLUMN[name]])
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """Candidates, and what is to be compared with a report: ``tool_text [K, D]``, ``template_text [T, D]``, and of the names
+    that they are bound to their vectors ``name_text`` and ``mentions``."""
+
+    lineup: Lineup
+    tool_text: Floats
+    template_text: Floats
+    name_text: Floats
+    mentions: Mentions
+
+
 class QueryEncoder:
-    """Encodes an incident with its candidates. ``tool_texts`` says what each tool is for, ``noise`` each metric's ripple."""
+    """Encodes an incident with its candidates. ``tool_texts`` says what each tool is for, ``noise`` each metric's ripple.
+
+    What depends on the candidates alone is remembered, because a system has the same ones for days, and what they show in
+    some evidence too, because one incident is asked about in several ways.
+    """
 
     def __init__(self, text: TextEncoder, tool_texts: Mapping[str, str], noise: Mapping[str, float]) -> None:
         """``text`` should remember what it encoded: template texts and names come again with each incident."""
         self.text = text
         self.tool_texts = tool_texts
         self.noise = noise
+        self._prepared = Recent(self._prepare)
+        self._seen = Recent(self._see)
 
     def encode(self, incident: Incident, queries: tuple[Query, ...], report: Floats) -> EncodedIncident:
         """``report`` is the report's vector. The order of ``queries`` does not matter to any figure."""
-        templates = tuple(dict.fromkeys(q.template for q in queries))
-        tools = tuple(dict.fromkeys(t.tool for t in templates))
-        row_of = {t.id: i for i, t in enumerate(templates)}
-        template_of = np.array([row_of[q.template.id] for q in queries], dtype=np.int64)
-        view = glance(incident.evidence, self.noise)
-        template_text = self.text.encode([template_words(t) for t in templates])
-        bound = [_bound(q) for q in queries]
-        names = [component(at[0]) if at else "" for at in bound]
-        near = np.unique(names, return_inverse=True)[1].astype(np.int64)
+        prepared = self._prepared(queries)
+        lineup = prepared.lineup
+        seen, components = self._seen(incident.evidence, lineup)
+        features = seen.copy()
+        _tell(features, prepared, incident.report, report)
         encoded = EncodedIncident(
             queries=queries,
-            tools=tools,
-            templates=templates,
+            tools=lineup.tools,
+            templates=lineup.templates,
             report=report,
-            tool_text=self.text.encode([self.tool_texts.get(t, t) for t in tools]),
-            template_text=template_text,
-            tool_of=np.array([tools.index(t.tool) for t in templates], dtype=np.int64),
-            features=self._features(view, queries, bound, incident.report, report, template_text @ report, template_of),
-            template_of=template_of,
-            components=components_matrix(view)[1],
-            near=near,
+            tool_text=prepared.tool_text,
+            template_text=prepared.template_text,
+            tool_of=lineup.tool_of,
+            features=features,
+            template_of=lineup.template_of,
+            components=components,
+            near=lineup.near,
         )
-        signals = {(f.template, f.bindings): f.signal for f in incident.findings}
-        found = {i: s for i, q in enumerate(queries) if (s := signals.get((q.template.id, q.bindings))) is not None}
-        return replace(encoded, features=with_found(encoded, found)) if found else encoded
+        if not incident.findings:
+            return encoded
+        index = {(q.template.id, q.bindings): i for i, q in enumerate(queries)}
+        found = {i: f.signal for f in incident.findings if (i := index.get((f.template, f.bindings))) is not None}
+        return replace(encoded, features=with_found(encoded, found))
 
-    def _features(
-        self,
-        view: Glance,
-        queries: tuple[Query, ...],
-        bound: list[tuple[str, ...]],
-        words: str,
-        report: Floats,
-        similarity: Floats,
-        template_of: Ints,
-    ) -> Floats:
-        """``[N, F]``: the features of every candidate in the order given."""
-        places = {at: i for i, at in enumerate(dict.fromkeys(bound))}
-        flat = self._places(view, tuple(places), words, report)[[places[at] for at in bound]]
-        flat[:, _COLUMN["template_similarity"]] = similarity[template_of]
-        flat[:, _COLUMN["blanks"]] = [len(q.bindings) for q in queries]
-        worst, mean = np.full(len(queries), np.nan), np.zeros(len(queries), dtype=np.float32)
-        for i, (query, at) in enumerate(zip(queries, bound, strict=True)):
-            readings = _readings(view, query, at)
-            if readings:
-                worst[i], mean[i] = max(readings), sum(readings) / len(readings)
-        flat[:, _COLUMN["mean"]] = squash(mean)
-        _against_peers(flat, template_of, worst)
-        return flat
+    def _prepare(self, queries: tuple[Query, ...]) -> _Prepared:
+        lineup = line_up(queries)
+        return _Prepared(
+            lineup,
+            tool_text=self.text.encode([self.tool_texts.get(t, t) for t in lineup.tools]),
+            template_text=self.text.encode([template_words(t) for t in lineup.templates]),
+            name_text=self.text.encode(lineup.names),
+            mentions=Mentions(lineup.names),
+        )
 
-    def _places(self, view: Glance, places: tuple[tuple[str, ...], ...], words: str, report: Floats) -> Floats:
-        """``[len(places), F]``: what all candidates that are bound to the same names share."""
-        lines = dict(zip(*components_matrix(view), strict=True))
-        names = sorted({n for at in places for n in at})
-        vectors = dict(zip(names, self.text.encode(names) @ report, strict=True))
-        told = _tokens(words)
-        said = {n: _mentioned(n, told) for n in names}
-        found = np.zeros((len(places), len(FEATURES)), dtype=np.float32)
-        for line, at in zip(found, places, strict=True):
-            if at:
-                _place(line, view, lines, at)
-                line[_COLUMN["name_similarity"]] = max(vectors[n] for n in at)
-                line[_COLUMN["mentioned"]] = max(said[n] for n in at)
-                line[_COLUMN["bound"]] = 1.0
-        return found
+    def _see(self, evidence: Evidence, lineup: Lineup) -> tuple[Floats, Floats]:
+        """The features that the evidence gives, ``[N, F]``, and the components' matrix."""
+        view = glance(evidence, self.noise)
+        components = components_matrix(view)
+        features = _at_places(view, components, lineup)[lineup.place_of]
+        features[:, _COLUMN["blanks"]] = lineup.blanks
+        distances, known = lineup.readings.distances(view)
+        query, distances = lineup.readings.query[known], distances[known]
+        worst = np.full(len(lineup.queries), -np.inf)
+        np.maximum.at(worst, query, distances)
+        count = np.bincount(query, minlength=len(worst))
+        features[:, _COLUMN["mean"]] = squash(
+            (np.bincount(query, distances, len(worst)) / np.maximum(1, count)).astype(np.float32)
+        )
+        _against_peers(features, lineup.template_of, worst, count > 0)
+        return features, components
+
+
+def _at_places(view: Glance, components: Floats, lineup: Lineup) -> Floats:
+    """``[P, F]``: what the evidence knows of each place."""
+    line = {n: i for i, n in enumerate(view.components)}
+    # One more row for what is no component, so that -1 finds zeros.
+    lines = np.append(components, np.zeros_like(components, shape=(1, len(COMPONENT))), axis=0)
+    found = np.zeros((len(lineup.places), len(FEATURES)), dtype=np.float32)
+    start, width = _COLUMN[COMPONENT[0]], len(COMPONENT)
+    found[:, start : start + width] = lines[[line.get(n, -1) for n in lineup.here]]
+    found[:, start + width : start + 2 * width] = lines[[line.get(n, -1) for n in lineup.caller]]
+    start = _COLUMN[NEIGHBOURS[0]]
+    found[:, start : start + len(NEIGHBOURS)] = neighbours(view, lineup.here)
+    found[:, _COLUMN["bound"]] = lineup.places[:, 0] >= 0
+    return found
+
+
+def _tell(features: Floats, prepared: _Prepared, words: str, report: Floats) -> None:
+    """Write into the features what the report says of templates and places."""
+    lineup = prepared.lineup
+    similarity = _best(prepared.name_text @ report, lineup.places)[lineup.place_of]
+    features[:, _COLUMN["name_similarity"]] = similarity
+    features[:, _COLUMN["name_similarity_rank"]] = _share_below(lineup.template_of, similarity)
+    features[:, _COLUMN["mentioned"]] = _best(prepared.mentions.share(words), lineup.places)[lineup.place_of]
+    features[:, _COLUMN["template_similarity"]] = (prepared.template_text @ report)[lineup.template_of]
+
+
+def _best(values: Floats, places: Ints) -> Floats:
+    """``[P]``: the largest of the values of each place's names; 0 for one without a name."""
+    best = np.append(values, np.float32(-np.inf))[places].max(axis=1)
+    return np.where(places[:, 0] >= 0, best, np.float32(0.0))
 
 
 def with_found(encoded: EncodedIncident, found: Mapping[int, float]) -> Floats:
@@ -158,52 +190,9 @@ def template_words(template: QueryTemplate) -> str:
     return re.sub(r"\$\{(\w+)\}", r"the \1", f"{template.title}. {template.shows}".strip())
 
 
-def _bound(query: Query) -> tuple[str, ...]:
-    """Names to look up, most specific first: the edge, then the callee (or only entity), then the caller."""
-    if len(query.bindings) < 2:
-        return tuple(name for _, name in query.bindings)
-    bindings = dict(query.bindings)
-    if "service" in bindings and "peer" in bindings:
-        return (f"{bindings['service']}->{bindings['peer']}", bindings["peer"], bindings["service"])
-    return tuple(e.name for e in query.entities)
-
-
-def _readings(view: Glance, query: Query, at: tuple[str, ...]) -> list[float]:
-    """The distances of what the query would read; without an entity, the furthest of any component."""
-    found = []
-    for reading in query.template.reads:
-        if at:
-            value = next((v for n in at if (v := view.reading(n, reading)) is not None), None)
-        else:
-            here = (d for (_, s, m), d in view.figures.items() if s == reading.source and m == reading.metric)
-            value = max((d.toward(reading.direction) for d in here), default=None)
-        if value is None and reading.source in _SILENT_WHEN_WELL and query.template.tool not in view.missing:
-            value = 0.0
-        if value is not None:
-            found.append(value)
-    return found
-
-
-def _place(line: Floats, view: Glance, lines: dict[str, Floats], at: tuple[str, ...]) -> None:
-    start, width = _COLUMN[COMPONENT[0]], len(COMPONENT)
-    here = component(at[0])
-    if here in lines:
-        line[start : start + width] = lines[here]
-    if len(at) > 1 and at[-1] in lines:
-        line[start + width : start + 2 * width] = lines[at[-1]]
-    start = _COLUMN[NEIGHBOURS[0]]
-    latency, errors = FAMILIES.index("latency"), FAMILIES.index("errors")
-    for offset, names in ((0, view.callees.get(here, ())), (2, view.callers.get(here, ()))):
-        near = [lines[n] for n in names if n in lines]
-        if near:
-            line[start + offset] = max(x[latency] for x in near)
-            line[start + offset + 1] = max(x[errors] for x in near)
-
-
-def _against_peers(flat: Floats, template_of: Ints, worst: NDArray[np.float64]) -> None:
+def _against_peers(features: Floats, template_of: Ints, worst: NDArray[np.float64], present: NDArray[np.bool_]) -> None:
     """Own readings squashed and ranked among the candidates of the same template."""
-    flat[:, _COLUMN["name_similarity_rank"]] = _share_below(template_of, flat[:, _COLUMN["name_similarity"]])
-    seen = np.flatnonzero(np.isfinite(worst))
+    seen = np.flatnonzero(present)
     if not len(seen):
         return
     group, values = template_of[seen], squash(worst[seen].astype(np.float32))
@@ -215,12 +204,12 @@ def _against_peers(flat: Floats, template_of: Ints, worst: NDArray[np.float64]) 
     runner_up[group[order[last]]] = values[order[np.maximum(last - 1, first)]]
     count = np.bincount(group)[group]
     out = worst[seen] >= PRESENT_DISTANCE
-    flat[seen, _COLUMN["present"]] = 1.0
-    flat[seen, _COLUMN["worst"]] = values
-    flat[seen, _COLUMN["rank"]] = _share_below(group, values)
-    flat[seen, _COLUMN["gap"]] = values - np.where(values == top[group], runner_up[group], top[group])
-    flat[seen, _COLUMN["best"]] = (values == top[group]) & (worst[seen] > 1.0)
-    flat[seen, _COLUMN["peers_out"]] = (np.bincount(group, weights=out)[group] - out) / np.maximum(1, count - 1)
+    features[seen, _COLUMN["present"]] = 1.0
+    features[seen, _COLUMN["worst"]] = values
+    features[seen, _COLUMN["rank"]] = _share_below(group, values)
+    features[seen, _COLUMN["gap"]] = values - np.where(values == top[group], runner_up[group], top[group])
+    features[seen, _COLUMN["best"]] = (values == top[group]) & (worst[seen] > 1.0)
+    features[seen, _COLUMN["peers_out"]] = (np.bincount(group, weights=out)[group] - out) / np.maximum(1, count - 1)
 
 
 def _share_below(group: Ints, values: Floats) -> Floats:
@@ -236,20 +225,3 @@ def _share_below(group: Ints, values: Floats) -> Floats:
     share = np.zeros(len(order), dtype=np.float32)
     share[order] = (value_start - group_start) / np.maximum(1, others)
     return share
-
-
-def _tokens(text: str) -> set[str]:
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    return set(words) | {w[:-1] for w in words if w.endswith("s")}
-
-
-def _mentioned(name: str, told: set[str]) -> float:
-    """Share of the name's own words that the report says, plural or not."""
-    parts = _parts(name)
-    return sum(p in told or p.rstrip("s") in told for p in parts) / len(parts) if parts else 0.0
-
-
-@lru_cache(maxsize=10_000)
-def _parts(name: str) -> tuple[str, ...]:
-    """The words of a name, camel case taken apart, too short ones left out."""
-    return tuple(p for p in re.findall(r"[a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()) if len(p) > 2)

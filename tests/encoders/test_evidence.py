@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from revelio.encoders.evidence import FAMILIES, component, components_matrix, glance, ranks
-from revelio.types import Entity, Evidence, Feature, LogPattern, Reading, Series, SpanFigures, SpanStat, StateChange, Window
+from revelio.anomaly import deviation, split
+from revelio.encoders.evidence import FAMILIES, Glance, component, components_matrix, glance, neighbours, ranks
+from revelio.types import (
+    Direction,
+    Entity,
+    Evidence,
+    Feature,
+    LogPattern,
+    Reading,
+    Series,
+    SpanFigures,
+    SpanStat,
+    StateChange,
+    Window,
+)
 
 BASELINE, WINDOW = Window(0.0, 20.0), Window(20.0, 40.0)
 TIMES = tuple(float(t) for t in range(0, 40, 2))
@@ -23,10 +38,34 @@ def step(name: str, before: float, now: float, metric: str = "m") -> Series:
     return Series(Entity("service", name), metric, "", TIMES, tuple(before if t < 20 else now for t in TIMES))
 
 
+def read(view: Glance, name: str, metric: str, direction: Direction = "up") -> float:
+    distance = view.reading(name, Reading("series", metric, direction))
+    assert distance is not None
+    return distance
+
+
 def test_a_step_up_is_far_above_and_not_below_its_baseline() -> None:
-    found = glance(evidence(series=(step("a", 1.0, 4.0),))).figures["a", "series", "m"]
-    assert found.up == pytest.approx(20.0) and found.down < 0
-    assert found.onset == 0.0
+    view = glance(evidence(series=(step("a", 1.0, 4.0),)))
+    assert read(view, "a", "m") == pytest.approx(20.0) and read(view, "a", "m", "down") < 0
+    assert view.onset.tolist() == [0.0, 1.0]
+
+
+def test_all_series_at_once_are_as_far_as_each_alone() -> None:
+    random = Random(7)
+    series = []
+    for number in range(40):
+        times = tuple(sorted(random.uniform(0.0, 40.0) for _ in range(random.randint(4, 30))))
+        values = tuple(random.choice((0.0, random.gauss(5.0, 2.0), float("nan"), float("inf"))) for _ in times)
+        series.append(Series(Entity("service", "a"), f"m{number}", "", times, values))
+    view = glance(evidence(series=tuple(series)), {"m3": 2.0})
+    for one in series:
+        before, now = split(one.times, one.values, BASELINE, WINDOW)
+        if not np.isfinite(before).any() or not np.isfinite(now).any():
+            assert view.reading("a", Reading("series", one.metric)) is None
+            continue
+        for direction in get_args(Direction):
+            alone = deviation(before, now, direction, {"m3": 2.0}.get(one.metric, 0.0))
+            assert read(view, "a", one.metric, direction) == pytest.approx(alone, rel=1e-9)
 
 
 def test_a_reading_takes_the_direction_that_is_bad() -> None:
@@ -39,16 +78,32 @@ def test_a_reading_takes_the_direction_that_is_bad() -> None:
 
 def test_a_ripple_under_the_metrics_noise_is_no_distance() -> None:
     series = (step("a", 0.0, 0.01),)
-    assert glance(evidence(series=series)).figures["a", "series", "m"].up > 1000
-    assert glance(evidence(series=series), {"m": 0.05}).figures["a", "series", "m"].up < 1
+    assert read(glance(evidence(series=series)), "a", "m") > 1000
+    assert read(glance(evidence(series=series), {"m": 0.05}), "a", "m") < 1
 
 
 def test_slower_and_failing_spans_raise_latency_and_errors_of_their_service() -> None:
     before, now = SpanFigures(100, 0, 10.0, 20.0, 5.0), SpanFigures(100, 30, 200.0, 400.0, 5.0)
     view = glance(evidence(spans=(SpanStat(Entity("operation", "b: GET /x"), "b", now, before),)))
-    row = dict(zip(FAMILIES, view.families["b"], strict=True))
+    assert view.components == ("a", "b")
+    row = dict(zip(FAMILIES, view.families[1], strict=True))
     assert row["latency"] > 20 and row["errors"] > 20 and row["self_time"] == 0
-    assert view.families["a"] == [0.0] * len(FAMILIES)
+    assert not view.families[0].any()
+
+
+def test_what_a_caller_calls_and_what_calls_it_are_its_neighbours() -> None:
+    before, now = SpanFigures(100, 0, 10.0, 20.0, 5.0), SpanFigures(100, 30, 200.0, 400.0, 5.0)
+    view = glance(evidence(spans=(SpanStat(Entity("operation", "b: GET /x"), "b", now, before),)))
+    caller, callee, stranger, again = neighbours(view, ("a", "b", "c", "a"))
+    assert caller[:2].min() > 1 and not caller[2:].any()
+    assert not callee.any() and not stranger.any()
+    np.testing.assert_array_equal(caller, again)
+
+
+def test_the_furthest_reading_anywhere_leaves_out_what_is_nowhere() -> None:
+    view = glance(evidence(series=(step("a", 1.0, 4.0), step("b", 1.0, 2.0))))
+    up, none = Reading("series", "m"), Reading("series", "n")
+    assert view.furthest((up, none)) == {up: pytest.approx(20.0)}
 
 
 def test_a_new_problem_in_the_logs_counts_as_new_and_as_a_problem() -> None:
@@ -74,7 +129,7 @@ def test_ready_made_features_are_read_with_and_without_a_baseline() -> None:
 def test_names_do_not_matter_to_the_matrix() -> None:
     one = glance(evidence(series=(step("a", 1.0, 4.0), step("b", 1.0, 1.0))))
     swapped = glance(evidence(series=(step("b", 1.0, 4.0), step("a", 1.0, 1.0))))
-    np.testing.assert_array_equal(components_matrix(one)[1], components_matrix(swapped)[1][::-1])
+    np.testing.assert_array_equal(components_matrix(one), components_matrix(swapped)[::-1])
 
 
 def test_ranks_are_the_share_of_others_below() -> None:

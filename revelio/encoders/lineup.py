@@ -1,0 +1,142 @@
+"""What is known of candidates before there is any evidence: where each belongs, and which figures it would read."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revelio.encoders.evidence import Glance, Key, component
+from revelio.types import Query, QueryTemplate, Reading
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+H = TypeVar("H", bound=Hashable)
+
+_SILENT_WHEN_WELL = frozenset({"logs", "changes"})
+"""Sources that hold nothing of a component that is well: a tool that answered and says nothing says that nothing happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What all candidates would read, one row a reading of a candidate: ``query [R]`` is the candidate's index.
+
+    ``keys [R, W]`` number the figures of ``names`` that hold it, most specific first, -1 after the last; of a candidate
+    without an entity there is none, and ``anywhere`` has the reading by its row. ``up`` and ``down`` say which directions
+    are bad, ``silent`` that no figure means that all is well, if the tool answered.
+    """
+
+    query: Ints
+    names: tuple[Key, ...]
+    keys: Ints
+    anywhere: dict[int, Reading]
+    up: Bools
+    down: Bools
+    silent: Bools
+    tools: tuple[str, ...]
+
+    def distances(self, view: Glance) -> tuple[NDArray[np.float64], Bools]:
+        """``[R]``: the distance of each reading in its bad direction, and whether there is one."""
+        rows = np.append(np.fromiter(map(view.row.get, self.names, repeat(-1)), np.int64, len(self.names)), -1)[self.keys]
+        first = rows[np.arange(len(rows)), (rows >= 0).argmax(axis=1)]
+        known = first >= 0
+        # One more row for "no such figure", so that -1 finds it.
+        up, down = np.append(view.up, 0.0)[first], np.append(view.down, 0.0)[first]
+        found = np.where(self.up & self.down, np.maximum(up, down), np.where(self.down, down, up))
+        furthest = view.furthest(set(self.anywhere.values()))
+        for row, reading in self.anywhere.items():
+            if reading in furthest:
+                found[row], known[row] = furthest[reading], True
+        answered = np.array([tool not in view.missing for tool in self.tools], dtype=bool)
+        return found, known | (self.silent & answered)
+
+
+@dataclass(frozen=True, slots=True)
+class Lineup:
+    """The candidates as arrays.
+
+    ``tool_of [T]`` and ``template_of [N]`` say what belongs to what. ``places`` are the different names that candidates are
+    bound to, as rows ``[P, W]`` of indices of ``names``, most specific first, -1 after the last; ``place_of [N]``. ``here``
+    is each place's component and ``caller`` the one that calls it, "" where there is none; ``near [N]`` numbers ``here``.
+    """
+
+    queries: tuple[Query, ...]
+    tools: tuple[str, ...]
+    templates: tuple[QueryTemplate, ...]
+    tool_of: Ints
+    template_of: Ints
+    names: tuple[str, ...]
+    places: Ints
+    place_of: Ints
+    here: tuple[str, ...]
+    caller: tuple[str, ...]
+    near: Ints
+    blanks: Ints
+    readings: Readings
+
+
+def line_up(queries: tuple[Query, ...]) -> Lineup:
+    """Read the candidates once."""
+    templates = tuple({q.template.id: q.template for q in queries}.values())
+    tools = tuple(dict.fromkeys(t.tool for t in templates))
+    bound = [_bound(q) for q in queries]
+    places = tuple(dict.fromkeys(bound))
+    names = tuple(sorted({n for at in places for n in at}))
+    here = tuple(component(at[0]) if at else "" for at in places)
+    place_of = _indices(bound, places)
+    return Lineup(
+        queries=queries,
+        tools=tools,
+        templates=templates,
+        tool_of=_indices((t.tool for t in templates), tools),
+        template_of=_indices((q.template.id for q in queries), tuple(t.id for t in templates)),
+        names=names,
+        places=_rows(places, names),
+        place_of=place_of,
+        here=here,
+        caller=tuple(at[-1] if len(at) > 1 else "" for at in places),
+        near=np.unique(here, return_inverse=True)[1].astype(np.int64)[place_of],
+        blanks=np.array([len(q.bindings) for q in queries], dtype=np.int64),
+        readings=_readings(queries, bound),
+    )
+
+
+def _bound(query: Query) -> tuple[str, ...]:
+    """Names to look up, most specific first: the edge, then the callee (or only entity), then the caller."""
+    bindings = dict(query.bindings)
+    if "service" in bindings and "peer" in bindings:
+        return (f"{bindings['service']}->{bindings['peer']}", bindings["peer"], bindings["service"])
+    return tuple(bindings.values()) if len(bindings) < 2 else tuple(e.name for e in query.entities)
+
+
+def _readings(queries: tuple[Query, ...], bound: list[tuple[str, ...]]) -> Readings:
+    rows = [(i, at, r) for i, (q, at) in enumerate(zip(queries, bound, strict=True)) for r in q.template.reads]
+    keys = [tuple((n, r.source, r.metric) for n in at) for _, at, r in rows]
+    names = tuple(dict.fromkeys(k for some in keys for k in some))
+    return Readings(
+        query=np.array([i for i, _, _ in rows], dtype=np.int64),
+        names=names,
+        keys=_rows(keys, names),
+        anywhere={row: r for row, (_, at, r) in enumerate(rows) if not at},
+        up=np.array([r.direction != "down" for _, _, r in rows], dtype=bool),
+        down=np.array([r.direction != "up" for _, _, r in rows], dtype=bool),
+        silent=np.array([r.source in _SILENT_WHEN_WELL for _, _, r in rows], dtype=bool),
+        tools=tuple(queries[i].template.tool for i, _, _ in rows),
+    )
+
+
+def _indices(items: Iterable[H], among: tuple[H, ...]) -> Ints:
+    index = {item: i for i, item in enumerate(among)}
+    return np.array([index[item] for item in items], dtype=np.int64)
+
+
+def _rows(items: Iterable[tuple[H, ...]], among: tuple[H, ...]) -> Ints:
+    """Each item's indices, -1 after the last, in rows of at least one."""
+    index = {item: i for i, item in enumerate(among)}
+    found = [[index[part] for part in item] for item in items]
+    width = max((len(row) for row in found), default=1) or 1
+    return np.array([row + [-1] * (width - len(row)) for row in found], dtype=np.int64).reshape(-1, width)
