@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.registry import Collector
 
 from testbed.images.observer import counters, disks, netlink
-from testbed.images.observer.engine import Container, found
-from testbed.images.observer.links import Links, LinksCollector, families
+from testbed.images.observer.engine import Container, EngineError, found
+from testbed.images.observer.kills import Kills
+from testbed.images.observer.links import Links, LinksCollector, families, of_kills
 from testbed.images.observer.netlink import Device, Qdisc
 
 SNMP = """\
@@ -153,8 +155,42 @@ def test_a_container_that_ends_meanwhile_is_left_out_and_backends_are_not_looked
     monkeypatch.setattr("testbed.images.observer.links.look", look)
     there = [Container(name, name, role, 1, ()) for name, role in (("gone", "app"), ("cart", "app"), ("jaeger", "backend"))]
     listed = Listed(*there)
-    told = {s.labels["container"] for metric in LinksCollector(listed).collect() for s in metric.samples}  # type: ignore[arg-type]
+    figures = list(LinksCollector(listed).collect())  # type: ignore[arg-type]
+    told = {s.labels["container"] for metric in figures for s in metric.samples if metric.name != "container_oom_events"}
     assert told == {"cart"} and looked == ["gone", "cart"] and listed.forgotten == 1
+
+
+class Telling:
+    """An engine that tells of events, and then goes."""
+
+    def __init__(self, *events: dict[str, Any]) -> None:
+        self.events, self.asked = events, 0
+
+    def follow(self, since: float, filters: dict[str, list[str]]) -> Any:
+        self.asked += 1
+        assert filters["event"] == ["oom"] and "com.docker.compose.project=shop" in filters["label"]
+        yield from self.events
+        raise EngineError("gone")
+
+
+def a_kill(service: str, at: int, number: str = "1") -> dict[str, Any]:
+    labels = {"com.docker.compose.service": service, "com.docker.compose.container-number": number}
+    return {"Actor": {"ID": "c1", "Attributes": labels}, "timeNano": at}
+
+
+def test_kills_for_memory_are_counted_over_the_lives_of_a_container_and_none_twice() -> None:
+    later = time.time_ns() + 10**9
+    engine = Telling(a_kill("cart", later), a_kill("web", later + 1, "2"), a_kill("cart", later + 2))
+    kills = Kills(engine, "shop")  # type: ignore[arg-type]
+    for _ in range(2):
+        with pytest.raises(EngineError):
+            kills.follow()
+    assert engine.asked == 2 and kills.counts() == {"cart": 2, "web-2": 1}
+
+
+def test_a_container_that_was_never_killed_is_counted_at_zero() -> None:
+    told = {s.labels["container"]: s.value for s in of_kills({"cart": 2}, ("cart", "users")).samples}
+    assert told == {"cart": 2.0, "users": 0.0}
 
 
 def test_a_container_is_named_after_its_service_and_its_number() -> None:

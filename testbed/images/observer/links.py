@@ -1,12 +1,13 @@
 """`python -m observer.links`: figures of every application container's links for Prometheus, by node_exporter's names.
 
 They are read from outside: the kernel is asked about the container's network namespace, and nothing runs in the container.
+Beside them stands what was killed for memory, by cAdvisor's name, which loses count of it when the container ends.
 """
 
 import logging
 import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
@@ -16,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from . import counters, disks, netlink
 from .engine import Containers, Engine, EngineError
+from .kills import Kills
 from .netlink import Device, Qdisc
 
 PORT = 9100
@@ -99,16 +101,25 @@ def _of_qdiscs(seen: list[Links]) -> Iterator[Metric]:
     return iter(figures.values())
 
 
+def of_kills(counts: Mapping[str, int], running: Iterable[str]) -> Metric:
+    """Kills by container; zero for those that run and had none, so that the first one is seen as an increase."""
+    family = CounterMetricFamily("container_oom_events", "Processes killed because memory ran out.", labels=("container",))
+    for name in sorted({*counts, *running}):
+        family.add_metric((name,), counts.get(name, 0))
+    return family
+
+
 class LinksCollector(Collector):
     """Looks at the application's containers when Prometheus asks. One that ends meanwhile is left out."""
 
-    def __init__(self, containers: Containers) -> None:
-        """Looks at nothing yet."""
-        self._containers = containers
+    def __init__(self, containers: Containers, kills: Callable[[], Mapping[str, int]] = dict) -> None:
+        """Looks at nothing yet. ``kills`` tells how many processes of each container were killed for memory so far."""
+        self._containers, self._kills = containers, kills
 
     def collect(self) -> Iterable[Metric]:
         """Raises EngineError when the engine does not answer: the scrape fails, and Prometheus shows that."""
-        return families(self._seen())
+        yield from families(self._seen())
+        yield of_kills(self._kills(), (c.name for c in self._containers.running() if c.role == "app"))
 
     def _seen(self) -> Iterator[Links]:
         for container in self._containers.running():
@@ -135,7 +146,9 @@ def main() -> None:
         containers.running()
     except EngineError as error:
         raise SystemExit(f"the engine does not answer: {error}") from error
-    registry.register(LinksCollector(containers))
+    kills = Kills(Engine(), os.environ["PROJECT"])
+    kills.start()
+    registry.register(LinksCollector(containers, kills.counts))
     with make_server("", PORT, make_wsgi_app(registry, disable_compression=True), handler_class=_Quiet) as server:
         server.serve_forever()
 
