@@ -22,7 +22,7 @@ from revelio.tools.reading_series import Verdict, increase, series_of, verdict
 from revelio.tools.readings import Reading, Watch
 from revelio.types import Cell, Entity, Evidence, Query, Result
 
-SERVER, TABLE = "postgres_server", "table"
+SERVER, TABLE, CLIENT = "postgres_server", "table", "postgres_client"
 """Kinds of entities that only this tool names: its questions are candidates where it looked, and nowhere else."""
 
 _VERSION = sql.Composed(
@@ -69,10 +69,12 @@ class Postgres:
         """What its statistics said over baseline and window: one statement, and those that the watch took before."""
         readings = self._watch.readings(time.monotonic() + self.limits.seconds)
         tables = {name for r in readings[-1:] for metric, name in r.values if metric in self._reader.of_tables}
+        clients = {n for r in readings if r.at >= scope.baseline.start for metric, n in r.values if metric == "pg_sessions"}
+        named = {Entity(TABLE, name) for name in tables} | {Entity(CLIENT, name) for name in clients}
         return Evidence(
             window=scope.window,
             baseline=scope.baseline,
-            entities=tuple(sorted({Entity(SERVER, self.name)} | {Entity(TABLE, name) for name in tables})),
+            entities=tuple(sorted({Entity(SERVER, self.name)} | named)),
             series=series_of(readings, self._shown, scope),
         )
 

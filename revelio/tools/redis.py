@@ -16,13 +16,15 @@ from revelio.tools.holes import tree
 from revelio.tools.reading_series import RATE_S, series_of, verdict
 from revelio.tools.readings import EVERY_S, Watch
 from revelio.tools.redis_connection import Command, RefusedError, Reply, Server
-from revelio.tools.redis_reading import RedisReader, SlowCommand, fields, slow_commands, tables
+from revelio.tools.redis_reading import RedisReader, fields, latencies, slow_commands, tables
 from revelio.types import Cell, Entity, Evidence, Query, Result, Series
 
 SERVER, QUEUE = "redis_server", "queue"
 """Kinds of entities that only this tool names: its questions are candidates where it looked, and nowhere else."""
 
 MAX_SLOW = 128
+DISK_EVENTS = ("aof-fsync-always", "aof-write")
+"""Events of the latency monitor in which the server waits for its disk and answers nobody."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.:*/+-]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _KEY = re.compile(r"[A-Za-z][A-Za-z_.-]{0,40}(?::[A-Za-z][A-Za-z_.-]{0,40})*")
@@ -62,7 +64,11 @@ class Redis:
             window=scope.window,
             baseline=scope.baseline,
             entities=tuple(sorted({Entity(SERVER, self.name)} | {Entity(QUEUE, name) for name in queues})),
-            series=(*series_of(readings, self._shown, scope), *self._slow_time(scope, deadline)),
+            series=(
+                *series_of(readings, self._shown, scope),
+                *self._slow_time(scope, deadline),
+                *self._disk_waits(scope, deadline),
+            ),
         )
 
     def render(self, query: Query, scope: Scope) -> str:
@@ -81,6 +87,8 @@ class Redis:
         series = series_of(readings, self._shown, scope)
         if any(r.metric == "redis_slow_time" for r in query.template.reads):
             series = (*series, *self._slow_time(scope, deadline))
+        if any(r.metric == "redis_disk_waits" for r in query.template.reads):
+            series = (*series, *self._disk_waits(scope, deadline))
         try:
             [reply] = self._server.ask(command, deadline=deadline)
         except RefusedError as error:
@@ -117,8 +125,7 @@ class Redis:
 
     def _slow_time(self, scope: Scope, deadline: float) -> tuple[Series, ...]:
         """Milliseconds a second that slow commands took. The log tells when each ran, so nobody had to watch."""
-        metric = next((m for m in self._shown if m.name == "redis_slow_time"), None)
-        if metric is None:
+        if not self._shows("redis_slow_time"):
             return ()
         [reply] = self._server.ask(("SLOWLOG", "GET", str(MAX_SLOW)), deadline=deadline)
         try:
@@ -126,8 +133,30 @@ class Redis:
         except (TypeError, ValueError) as error:
             raise SourceError(self.name, _FORM) from error
         since = entries[-1].at if len(entries) >= MAX_SLOW else float("-inf")
+        return self._busy("redis_slow_time", [(e.at, e.seconds) for e in entries], since, scope)
+
+    def _disk_waits(self, scope: Scope, deadline: float) -> tuple[Series, ...]:
+        """Milliseconds a second for which the disk held it up; none where its monitor saw no such wait, or is not asked."""
+        if not self._shows("redis_disk_waits"):
+            return ()
+        try:
+            replies = self._server.ask(*(("LATENCY", "HISTORY", event) for event in DISK_EVENTS), deadline=deadline)
+        except RefusedError:
+            return ()  # not every role may, and hosted servers do not always let anybody
+        try:
+            waits = [wait for reply in replies for wait in latencies(reply)]
+        except (TypeError, ValueError) as error:
+            raise SourceError(self.name, _FORM) from error
+        return self._busy("redis_disk_waits", waits, float("-inf"), scope) if waits else ()
+
+    def _shows(self, metric: str) -> bool:
+        return any(m.name == metric for m in self._shown)
+
+    def _busy(self, name: str, spans: Sequence[tuple[float, float]], since: float, scope: Scope) -> tuple[Series, ...]:
+        """Milliseconds a second of spans (end, seconds), as far back as they are known."""
+        metric = next(m for m in self._shown if m.name == name)
         times = _grid(max(scope.baseline.start, since), scope.window.end)
-        values = tuple(_busy(entries, at) for at in times)
+        values = tuple(sum(s for end, s in spans if at - RATE_S < end <= at) * 1000.0 / RATE_S for at in times)
         return (Series(Entity(SERVER, self.name), metric.name, metric.unit, times, values),) if times else ()
 
 
@@ -139,10 +168,6 @@ def _without_server(query: Query, server: str) -> Query:
 
 def _grid(start: float, end: float) -> tuple[float, ...]:
     return tuple(end - EVERY_S * i for i in reversed(range(int((end - start) // EVERY_S) + 1))) if end > start else ()
-
-
-def _busy(entries: Sequence[SlowCommand], at: float) -> float:
-    return sum(e.seconds for e in entries if at - RATE_S < e.at <= at) * 1000.0 / RATE_S
 
 
 def _table(command: Command, reply: Reply, wanted: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:

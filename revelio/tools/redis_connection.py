@@ -20,7 +20,12 @@ Reply = Any
 
 Command = tuple[str, ...]
 
-READS = frozenset({"PING", "INFO", "SLOWLOG GET", "SLOWLOG LEN", "XLEN", "XINFO GROUPS", "XINFO STREAM", "LLEN", "SCAN", "TYPE"})
+READS = frozenset(
+    {
+        *("PING", "INFO", "SLOWLOG GET", "SLOWLOG LEN", "LATENCY HISTORY"),
+        *("XLEN", "XINFO GROUPS", "XINFO STREAM", "LLEN", "SCAN", "TYPE"),
+    }
+)
 """What may be sent. Everything else is refused here, whatever the role is allowed to do."""
 
 

@@ -15,6 +15,8 @@ from revelio.tools.redis_connection import Command, RefusedError, Reply, Server
 MAX_QUEUES = 20
 SEARCH_EVERY_S = 60.0
 _SEARCHES, _KEYS = 10, "1000"
+DATED = ("SLOWLOG", "slow time", "LATENCY HISTORY")
+"""What does not stand in INFO: logs whose entries tell their own times, and the number of such entries."""
 _TERM = re.compile(r"(\w+)(?:\s*!=\s*(\w+))?")
 
 
@@ -35,7 +37,7 @@ class RedisReader:
         """``spec.metrics`` says which fields of INFO make each figure."""
         self.name = spec.name
         self._server = server
-        self._metrics = tuple(m for m in spec.metrics if m.entity == "redis_server" and m.query not in ("SLOWLOG", "slow time"))
+        self._metrics = tuple(m for m in spec.metrics if m.entity == "redis_server" and m.query not in DATED)
         self._queues: tuple[str, ...] = ()
         self._searched = float("-inf")
         self._cursor = "0"
@@ -114,6 +116,11 @@ def slow_commands(reply: Reply) -> list[SlowCommand]:
         text = tuple(w.decode("utf-8", errors="replace") for w in words)
         found.append(SlowCommand(int(number), float(at), float(microseconds) / 1e6, text))
     return found
+
+
+def latencies(reply: Reply) -> list[tuple[float, float]]:
+    """Moments (Unix seconds) and seconds of one event of the latency monitor, the longest of each second, oldest first."""
+    return [(float(at), float(milliseconds) / 1e3) for at, milliseconds in reply]
 
 
 def tables(reply: Reply) -> list[dict[str, str]]:

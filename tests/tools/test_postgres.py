@@ -21,9 +21,10 @@ from revelio.errors import SourceError
 from revelio.recommender import load_recommender
 from revelio.settings import BUNDLED, Backend, SystemSettings
 from revelio.systems import open_system
-from revelio.tools.postgres import SERVER, Postgres
+from revelio.tools.postgres import CLIENT, SERVER, Postgres
 from revelio.tools.postgres_connection import Database
 from revelio.tools.postgres_sql import masked, query_of, text_of
+from revelio.tools.readings import Reading
 from revelio.types import Entity, Evidence, Incident, Query, QueryTemplate, Series
 from tests.tools.conftest import HOSTILE_NAMES, QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.test_fetch import raw_server
@@ -97,10 +98,22 @@ def test_no_quoted_value_is_shown_also_when_the_statement_was_cut_off(value: str
 def test_where_the_database_was_not_looked_at_its_questions_are_no_candidates() -> None:
     asked = candidates(bundled_catalog(), [Entity("service", "cart"), Entity("container", "postgres"), Entity("table", "x: t")])
     assert [q.template.id for q in asked if q.template.tool == "postgres"] == ["postgres.seq_scans"]
-    asked = candidates(bundled_catalog(), [Entity("service", "cart"), Entity(SERVER, "postgres")])
+    there = [Entity("service", "cart"), Entity(SERVER, "postgres"), Entity(CLIENT, "psql")]
+    asked = candidates(bundled_catalog(), there)
     assert {q.template.id for q in asked if q.template.tool == "postgres"} == {
         t.id for t in spec("postgres").templates if t.id != "postgres.seq_scans"
     }
+
+
+def test_whoever_has_a_session_may_be_asked_for_its_locks_not_only_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = tool()
+    seen = Reading(SCOPE.window.end - 2.0, {("pg_sessions", "cart"): 2.0, ("pg_sessions", "psql"): 1.0})
+    long_ago = Reading(SCOPE.baseline.start - 60.0, {("pg_sessions", "pgAdmin"): 1.0})
+    monkeypatch.setattr(asked._watch, "readings", lambda deadline: (long_ago, seen))
+    evidence = asked.snapshot(SCOPE)
+    assert {e.name for e in evidence.entities if e.kind == CLIENT} == {"cart", "psql"}
+    locks = [q for q in candidates(bundled_catalog(), evidence.entities) if q.template.id == "postgres.locks"]
+    assert {dict(q.bindings)["service"] for q in locks} == {"cart", "psql"}
 
 
 def test_a_system_without_a_database_has_no_such_tool_and_one_with_it_has() -> None:

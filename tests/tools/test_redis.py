@@ -15,10 +15,11 @@ from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.systems import open_system
+from revelio.tools.reading_series import verdict
 from revelio.tools.redis import SERVER, Redis, _masked
-from revelio.tools.redis_connection import Server
+from revelio.tools.redis_connection import Command, RefusedError, Reply, Server
 from revelio.tools.redis_reading import fields, figure, slow_commands
-from revelio.types import Entity, Query, QueryTemplate
+from revelio.types import Entity, Query, QueryTemplate, Series
 from tests.tools.conftest import QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.test_fetch import raw_server
 
@@ -66,6 +67,7 @@ def test_every_bundled_template_leaves_no_hole_open() -> None:
         ("SLOWLOG", "RESET"),
         ("XINFO", "HELP"),
         ("CONFIG", "SET", "maxmemory", "1"),
+        ("LATENCY", "RESET"),
         ("EVAL", "return 1", "0"),
         ("XINFO",),
         ("DEBUG", "SLEEP", "9"),
@@ -117,6 +119,39 @@ def test_a_slow_command_is_shown_without_what_it_carries(command: list[str], sho
 def test_the_slow_log_is_read_as_redis_7_writes_it() -> None:
     [entry] = slow_commands([[14, 1_700_000_000, 250_000, [b"GET", b"a\xff"], b"127.0.0.1:1", b""]])
     assert (entry.id, entry.at, entry.seconds, entry.words) == (14, 1_700_000_000.0, 0.25, ("GET", "a�"))
+
+
+def told_of_waits(monkeypatch: pytest.MonkeyPatch, answer: list[Reply] | RefusedError) -> tuple[Series, ...]:
+    """What the tool makes of the latency monitor's answer."""
+
+    def ask(*commands: Command, deadline: float | None = None) -> list[Reply]:
+        assert {c[:2] for c in commands} == {("LATENCY", "HISTORY")}
+        if isinstance(answer, RefusedError):
+            raise answer
+        return answer
+
+    asked = tool()
+    monkeypatch.setattr(asked._server, "ask", ask)
+    return asked._disk_waits(SCOPE, 0.0)
+
+
+def test_a_disk_that_holds_the_server_up_shows_in_milliseconds_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = int(SCOPE.window.end)
+    fsyncs = [[end - second, 900] for second in range(8, 0, -1)]
+    [series] = told_of_waits(monkeypatch, [fsyncs, []])
+    assert (series.entity, series.metric, series.unit) == (Entity(SERVER, "redis"), "redis_disk_waits", "ms/s")
+    assert series.values[-1] == pytest.approx(720.0)
+    assert {v for t, v in zip(series.times, series.values, strict=True) if t < SCOPE.window.start} == {0.0}
+    metric = next(m for m in spec("redis").metrics if m.name == "redis_disk_waits")
+    said = verdict(bound("redis.persistence", store="redis"), [series], [metric], SCOPE, "redis")
+    assert said.signal == 1.0 and said.summary.startswith("disk waits")
+
+
+def test_a_latency_monitor_that_is_off_or_not_to_be_asked_tells_of_no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told_of_waits(monkeypatch, [[], []]) == ()
+    assert told_of_waits(monkeypatch, RefusedError("redis", "NOPERM")) == ()
+    with pytest.raises(SourceError, match="in a form that is not Redis'"):
+        told_of_waits(monkeypatch, [[b"what"], []])
 
 
 def test_where_redis_was_not_looked_at_its_questions_are_no_candidates() -> None:
