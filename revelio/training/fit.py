@@ -13,11 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from revelio.encoders.query import COMPONENT, FEATURES, OWN, TEXT
+from revelio.encoders.query import COMPONENT, FEATURES
 from revelio.ranker.scoring import Logits
 from revelio.ranker.session import INPUTS, network_inputs
 from revelio.training import checkpoint
 from revelio.training.arguments import TrainArguments
+from revelio.training.augment import shaken, thinned
 from revelio.training.batch import Batch, Example, batch
 from revelio.training.calibrate import Prediction
 from revelio.training.journal import Epoch, TrainingLog
@@ -28,7 +29,6 @@ from revelio.training.world import World
 RUN_FIRST = 0.4
 """Share of the batches in which some queries were run already."""
 CHECKPOINT_EVERY = 10
-_ONSETS = [FEATURES.index("onset"), FEATURES.index("from_onset")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +127,13 @@ def _epoch(
     for start in range(0, len(order), size):
         drawn = [(known[i], rng.randrange(len(known[i].encodings))) for i in order[start : start + size]]
         tried = rng.random() < RUN_FIRST
-        own = world.own(drawn)
-        members, told = [e for e, _ in own], [t for _, t in own]
+        lot = random.Random(rng.getrandbits(32))
+        members = [thinned(e, told, lot) for e, told in world.own(drawn)]
+        told = [0] * len(members)
         chunk = batch(members, told)
         if tried:
-            chunk = batch(members, told, _tried(network, chunk, members, random.Random(rng.getrandbits(32)), world.device))
-        inputs = _augmented(_tensors(chunk, world.device), torch.from_numpy(chunk.incident).to(world.device))
+            chunk = batch(members, told, _tried(network, chunk, members, lot, world.device))
+        inputs = shaken(_tensors(chunk, world.device), torch.from_numpy(chunk.incident).to(world.device))
         loss = _objective(wrapped, inputs, chunk, world.device)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -184,26 +185,3 @@ def _tried(
         picks = lot.choice(len(chance), some, replace=False, p=chance / chance.sum()) if some else ()
         tried.append({int(i): float(example.signals[i]) for i in picks})
     return tried
-
-
-def _augmented(inputs: dict[str, Tensor], incident: Tensor) -> dict[str, Tensor]:
-    """Now and then a template's own reading, or the whole report, is not there; figures tremble a little.
-
-    So that the network leans on no single input: sources do fall silent, and reports do say nothing. All onsets of an
-    incident come later by as much: nobody who reports knows when exactly it began, as a recorded window does.
-    """
-    features, report, components = (inputs[name].clone() for name in ("features", "report", "components"))
-    device = features.device
-    blind = torch.rand(len(inputs["template_text"]), device=device) < 0.1
-    features[:, : len(OWN)] *= (~blind[inputs["template_of_query"]]).float().unsqueeze(-1)
-    silent = torch.rand(len(report), device=device) < 0.1
-    report[silent] = 0.0
-    first = FEATURES.index(TEXT[0])
-    features[:, first : first + len(TEXT)] *= (~silent[incident]).float().unsqueeze(-1)
-    features += 0.03 * torch.randn_like(features)
-    later = 0.4 * torch.rand(len(report), device=device)
-    of_component = inputs["incident_of_component"]
-    for figures, columns, owner in ((features, _ONSETS, incident), (components, [COMPONENT.index("onset")], of_component)):
-        onset = figures[:, columns]
-        figures[:, columns] = torch.where(onset < 0.95, onset + later[owner].unsqueeze(-1), onset).clamp(max=1.0)
-    return inputs | {"components": components, "features": features, "report": report}

@@ -33,6 +33,12 @@ class TrainingLog:
     def __init__(self, path: Path | None, progress: Report) -> None:
         self._path = path
         self._progress = progress
+        self._learning = self._saving = 0.0
+
+    @property
+    def checkpoint_share(self) -> float:
+        """Seconds spent on checkpoints for each second of learning, so far."""
+        return self._saving / self._learning if self._learning else 0.0
 
     @classmethod
     def begin(cls, out: Path, progress: Report, *, leads: bool, resume: bool) -> TrainingLog:
@@ -49,6 +55,8 @@ class TrainingLog:
 
     def note(self, epoch: Epoch) -> None:
         """Keep it and show it."""
+        self._learning += epoch.seconds
+        self._saving += epoch.checkpoint_seconds
         held = "" if epoch.held_out is None else f", held out {epoch.held_out:.3f}"
         self._progress(f"train {epoch.part}, loss {epoch.loss:.3f}{held}", epoch.epoch, epoch.of)
         if self._path is not None:

@@ -81,6 +81,7 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
         "train_incidents": float(len(known)),
         "train_reports": float(sum(len(e.encodings) for e in known)),
         "seconds": round(time.monotonic() - began, 1),
+        "checkpoint_share": round(log.checkpoint_share, 5),
     }
     manifest = artifact.Manifest(
         name=f"revelio-{key[:8]}",

@@ -90,7 +90,8 @@ def test_a_training_leaves_a_line_for_each_epoch(tmp_path: Path) -> None:
     shown: list[str] = []
     log = TrainingLog.begin(tmp_path, lambda what, done, total: shown.append(what), leads=True, resume=False)
     log.note(Epoch("fold-0", 1, 9, 2.0, 3.0, 1e-3, 0.5))
-    log.note(Epoch("final", 1, 9, 2.0, None, 1e-3, 0.5))
+    log.note(Epoch("final", 1, 9, 2.0, None, 1e-3, 1.5, 0.05))
+    assert log.checkpoint_share == pytest.approx(0.025)
     assert len((tmp_path / "training.jsonl").read_text().splitlines()) == 2
     assert shown == ["train fold-0, loss 2.000, held out 3.000", "train final, loss 2.000"]
     TrainingLog.begin(tmp_path, lambda what, done, total: None, leads=True, resume=False)

@@ -1,0 +1,60 @@
+"""What training makes of an incident: less of the same, never something else."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from revelio.catalog import Catalog
+from revelio.encoders.query import QueryEncoder
+from revelio.encoders.report import HashingEncoder
+from revelio.incidents.dataset import LabelledIncident
+from revelio.ranker.session import network_inputs
+from revelio.training.batch import Example
+from revelio.training.examples import examples
+
+torch = pytest.importorskip("torch")
+
+from revelio.training.augment import shaken, thinned  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def known(catalog: Catalog, incidents: list[LabelledIncident]) -> list[Example]:
+    text = HashingEncoder(64)
+    return examples(incidents[:8], catalog, text, QueryEncoder(text, {}, {}))
+
+
+def test_what_is_left_of_a_thinned_incident_is_as_it_was(known: list[Example]) -> None:
+    rng = random.Random(1)
+    fewer = 0
+    for whole in known * 20:
+        left = thinned(whole, 1, rng)
+        before, after = whole.encodings[1], left.encodings[0]
+        fewer += len(after.queries) < len(before.queries)
+        at = [before.queries.index(q) for q in after.queries]
+        assert (after.features == before.features[at]).all()
+        assert (left.grades == whole.grades[at]).all()
+        assert (left.signals == whole.signals[at]).all() or np.isnan(left.signals).all()
+        for query, template in zip(after.queries, after.template_of, strict=True):
+            assert after.templates[template] is query.template
+            assert after.tools[after.tool_of[template]] == query.template.tool
+        same = [(before.near[i] == before.near[j]) for i in at for j in at]
+        assert same == [a == b for a in after.near for b in after.near]
+    assert fewer > 40
+
+
+def test_something_accepted_is_always_left(known: list[Example]) -> None:
+    rng = random.Random(2)
+    for whole in known * 20:
+        assert thinned(whole, 0, rng).grades.any() == whole.grades.any()
+
+
+def test_figures_tremble_and_what_belongs_to_what_does_not(known: list[Example]) -> None:
+    torch.manual_seed(0)
+    inputs = {name: torch.from_numpy(value) for name, value in network_inputs([known[0].encodings[0]]).items()}
+    after = shaken(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64))
+    assert not torch.equal(after["features"], inputs["features"])
+    for name in ("tool_of_template", "template_of_query", "near", "template_text"):
+        assert torch.equal(after[name], inputs[name])
