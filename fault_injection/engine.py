@@ -11,7 +11,7 @@ import resource
 import subprocess
 import tarfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
@@ -128,8 +128,11 @@ class Engine(Protocol):
     def refused_processes(self, service: str) -> int:
         """How often it was refused another process or thread since it was started."""
 
-    def open_files(self, service: str) -> int:
-        """Files and connections that its first process has open."""
+    def open_files(self, service: str) -> frozenset[int]:
+        """The numbers of the files and connections that its first process has open."""
+
+    def open_connections(self, service: str, spared: Collection[int] = ()) -> frozenset[int]:
+        """Those of them that are connections with other containers, but for such with one of the ``spared`` ports there."""
 
     def file_limit(self, service: str) -> int:
         """How many its first process may have open."""
@@ -329,9 +332,15 @@ class DockerEngine:
         found = re.search(r"^max (\d+)$", self.cgroup_file(service, "pids", "pids.events").read_text(), re.MULTILINE)
         return int(found[1]) if found else 0
 
-    def open_files(self, service: str) -> int:
-        """Counted by the kernel's table."""
-        return len(list(Path(f"/proc/{self.pid(service)}/fd").iterdir()))
+    def open_files(self, service: str) -> frozenset[int]:
+        """From the kernel's table."""
+        return frozenset(int(entry.name) for entry in Path(f"/proc/{self.pid(service)}/fd").iterdir())
+
+    def open_connections(self, service: str, spared: Collection[int] = ()) -> frozenset[int]:
+        """From the kernel's table, and that of its network."""
+        process = Path(f"/proc/{self.pid(service)}")
+        sockets = {f"socket:[{inode}]" for inode in _established((process / "net" / "tcp").read_text(), spared)}
+        return frozenset(number for number in self.open_files(service) if _target(process / "fd" / str(number)) in sockets)
 
     def file_limit(self, service: str) -> int:
         """The soft limit."""
@@ -377,6 +386,26 @@ class DockerEngine:
                 if (folder / name).exists():
                     return folder / name
         raise FaultError(f"the control group of {service} has no {controller} file {name} on this machine")
+
+
+def _established(table: str, spared: Collection[int]) -> frozenset[str]:
+    """The inodes of established connections with other machines in what the kernel's ``net/tcp`` says."""
+    found = set()
+    for line in table.splitlines()[1:]:
+        _, _, there, state, *rest = line.split()
+        address, _, port = there.partition(":")
+        # Addresses are written backwards: the last byte is the first one of 127.0.0.1.
+        if state == "01" and not address.endswith("7F") and int(port, 16) not in spared:
+            found.add(rest[5])
+    return frozenset(found)
+
+
+def _target(link: Path) -> str:
+    """What an open file is; nothing when it was closed meanwhile."""
+    try:
+        return str(link.readlink())
+    except FileNotFoundError:
+        return ""
 
 
 def _said(command: list[str], what: str) -> str:

@@ -22,6 +22,8 @@ from revelio.errors import FaultError
 from testbed.errors import StackError
 from testbed.stack import find_project, reconfigure
 
+TELEMETRY_PORTS = (4317, 4318)
+
 
 def cpu_step(engine: Engine, service: str, limit: CpuLimit) -> Step:
     """Put a CPU limit in force."""
@@ -44,6 +46,15 @@ def bounds_step(engine: Engine, service: str, bounds: Bounds) -> Step:
 def network_step(engine: Engine, service: str, *command: str, undoes: bool = False) -> Step:
     """Run a command in the container's network namespace; one that ``undoes`` may find nothing to undo."""
     return Step("in_network", service, engine.container_id(service), (("command", json.dumps(command)), ("undoes", int(undoes))))
+
+
+def cut_step(engine: Engine, service: str, *which: str) -> Step:
+    """Cut the service's connections with other containers at its end, once; those that telemetry takes stay.
+
+    ``which`` are further conditions in the words of ``ss``.
+    """
+    mine = (*which, *(f"not dport = :{port}" for port in TELEMETRY_PORTS), "not dst 127.0.0.0/8")
+    return network_step(engine, service, "ss", "-K", "-H", "-n", "-t", "state", "established", " and ".join(mine))
 
 
 def cgroup_step(engine: Engine, service: str, controller: str, name: str, text: str) -> Step:

@@ -7,11 +7,9 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.spec import Change, Effect, Fault, FaultKind
-from fault_injection.steps import network_step
+from fault_injection.steps import cut_step, network_step
 from fault_injection.vantage import RESOLVER, Outcome, look_up
 from revelio.errors import FaultError
-
-TELEMETRY_PORTS = (4317, 4318)
 
 
 class DnsFailure(FaultKind):
@@ -35,12 +33,10 @@ class DnsFailure(FaultKind):
         share = float(self.strengths[fault.strength]["share"])
         chance = () if share >= 1 else ("-m", "statistic", "--mode", "random", "--probability", f"{share:g}")
         rule = ("INPUT", "-i", "lo", "-d", RESOLVER[0], *chance, "-j", "DROP")
-        # Connections to it stay, and so do those that telemetry takes.
-        mine = " and ".join(["not sport = :8000", *(f"not dport = :{port}" for port in TELEMETRY_PORTS), "not dst 127.0.0.0/8"])
         return Change(
             do=(
                 network_step(engine, fault.place, "iptables", "-w", "5", "-A", *rule),
-                network_step(engine, fault.place, "ss", "-K", "-H", "-n", "-t", "state", "established", mine),
+                cut_step(engine, fault.place, f"not sport = :{app.service_port}"),
             ),
             undo=(network_step(engine, fault.place, "iptables", "-w", "5", "-D", *rule, undoes=True),),
             parameters=tuple(self.strengths[fault.strength].items()),

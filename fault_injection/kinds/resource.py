@@ -9,14 +9,14 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.engine import CpuLimit, Engine
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
-from fault_injection.steps import bounds_step, cpu_step
+from fault_injection.steps import TELEMETRY_PORTS, bounds_step, cpu_step, cut_step
 from revelio.errors import FaultError
 
 PERIOD_US = 100_000
 LEAST_BYTES = 8 * 2**20
 """The engine takes no limit below six."""
-LEAST_FILES = 12
-"""An interpreter cannot start with fewer."""
+LEAST_FILES = 2
+"""What a hard-pressed process may still open: with none at all it could not even refuse anybody."""
 LEAST_PROCESSES = 9
 """The engine cannot start a container with fewer."""
 SAMPLE_S = 2.0
@@ -29,8 +29,8 @@ class CpuQuota(FaultKind):
     category = "resource"
     explanation = "The container may use only a fraction of the CPU time that it needs, so its work waits for the next period."
     strengths: ClassVar = {
-        "hard": {"share_of_use": 0.35, "least_cpus": 0.01},
-        "moderate": {"share_of_use": 0.6, "least_cpus": 0.013},
+        "hard": {"share_of_use": 0.3, "least_cpus": 0.01},
+        "moderate": {"share_of_use": 0.45, "least_cpus": 0.01},
     }
 
     def places(self, app: App) -> tuple[str, ...]:
@@ -75,7 +75,8 @@ class CpuHog(FaultKind):
     category = "resource"
     burdens_host = True
     explanation = "A runaway process in the container's control group uses up the CPU time that it may have."
-    strengths: ClassVar = {"hard": {"processes": 40}, "moderate": {"processes": 16}}
+    # A service that hardly calculates is not held up by others that are as nice as itself: it waits its short turn, and is done.
+    strengths: ClassVar = {"hard": {"processes": 6, "niceness": -20}, "moderate": {"processes": 2, "niceness": -20}}
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every container whose CPU time is bounded."""
@@ -141,7 +142,7 @@ class FdExhaustion(FaultKind):
     name = "fd_exhaustion"
     category = "resource"
     explanation = "The process may open fewer files and connections than it needs: further ones fail."
-    strengths: ClassVar = {"hard": {"share_of_use": 0.55}, "moderate": {"share_of_use": 0.75}}
+    strengths: ClassVar = {"hard": {"share_of_connections": 0.15}, "moderate": {"share_of_connections": 0.25}}
     settle_s = 25.0
 
     def places(self, app: App) -> tuple[str, ...]:
@@ -149,28 +150,35 @@ class FdExhaustion(FaultKind):
         return app.services
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """Start it anew, since connections that it has stay, and bound it before it has connected."""
+        """Bound it below what it has, then cut its connections once, since those that it has stay.
+
+        A start under the limit would not do: a process that cannot start ends, and the next one has its old limit again.
+        What was refused a file may never listen again, so it is started anew when all is undone.
+        """
         _running(fault, engine)
         before, used = engine.file_limit(fault.place), engine.open_files(fault.place)
-        wanted = max(LEAST_FILES, int(used * float(self.strengths[fault.strength]["share_of_use"])))
+        cut = engine.open_connections(fault.place, TELEMETRY_PORTS)
+        share = float(self.strengths[fault.strength]["share_of_connections"])
+        wanted = _limit_that_leaves(max(LEAST_FILES, int(len(cut) * share)), used - cut)
         container = engine.container_id(fault.place)
 
         def limit(soft: int) -> Step:
             return Step("limit_files", fault.place, container, (("soft", soft),))
 
         return Change(
-            do=(Step("restart", fault.place, container), limit(wanted)),
+            do=(limit(wanted), cut_step(engine, fault.place)),
             undo=(Step("restart", fault.place, container), limit(before)),
-            parameters=(("limit", wanted), ("used_before", used)),
+            parameters=(("limit", wanted), ("used_before", len(used))),
         )
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """As many files are open as may be."""
+        """It has all files open that it may."""
         try:
             limit, used = engine.file_limit(fault.place), engine.open_files(fault.place)
         except FaultError as error:
             return Effect(False, str(error))
-        return Effect(used >= limit - 1, f"{used} files open of {limit} allowed")
+        below = sum(number < limit for number in used)
+        return Effect(below >= limit, f"{len(used)} files open, {limit - below} more allowed")
 
 
 class PidLimit(FaultKind):
@@ -207,6 +215,15 @@ class PidLimit(FaultKind):
             again = engine.restarts(fault.place)
             return Effect(limit > 0 and again > 0, f"{limit} processes and threads allowed; {error}, started again {again} times")
         return Effect(limit > 0 and refused > 0, f"{limit} processes and threads allowed, {refused} times refused one more")
+
+
+def _limit_that_leaves(free: int, kept: frozenset[int]) -> int:
+    """The limit under which so many more may be opened: it bounds a file's number, and the lowest free one is given out."""
+    limit = 0
+    while free:
+        free -= limit not in kept
+        limit += 1
+    return limit
 
 
 def _running(fault: Fault, engine: Engine) -> None:

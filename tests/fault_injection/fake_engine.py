@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from fault_injection.engine import Bounds, CpuLimit, CpuUsage, StoredFile
@@ -133,8 +134,11 @@ class FakeEngine:
     def refused_processes(self, service: str) -> int:
         return 3 if self.bounded[service].processes else 0
 
-    def open_files(self, service: str) -> int:
-        return 40
+    def open_files(self, service: str) -> frozenset[int]:
+        return frozenset(range(40))
+
+    def open_connections(self, service: str, spared: Collection[int] = ()) -> frozenset[int]:
+        return frozenset(range(14, 40))
 
     def file_limit(self, service: str) -> int:
         return self.file_limits.get(service, 1024)

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def world(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     ("kind", "figure", "least"),
     [
         ("memory_limit", "limit_bytes", LEAST_BYTES),
-        ("fd_exhaustion", "limit", LEAST_FILES),
+        ("fd_exhaustion", "limit", 14 + LEAST_FILES),
         ("pid_limit", "limit", LEAST_PROCESSES),
     ],
 )
@@ -57,11 +58,34 @@ def test_a_limit_lies_below_what_is_used_and_lower_the_harder_it_is(
     assert least <= found["hard"] < found["moderate"]
 
 
-@pytest.mark.parametrize(("kind", "least"), [("fd_exhaustion", LEAST_FILES), ("pid_limit", LEAST_PROCESSES)])
-def test_no_limit_is_so_low_that_nothing_could_start(app: App, world: World, kind: str, least: int) -> None:
-    world.processes = world.open_files = lambda service: 3  # type: ignore[method-assign]
-    parameters = dict(kind_named(kind).change(app, Fault(kind, "cart", "hard"), world).parameters)
-    assert parameters["limit"] == least
+def test_no_limit_on_processes_is_so_low_that_nothing_could_start(app: App, world: World) -> None:
+    world.processes = lambda service: 3  # type: ignore[method-assign]
+    parameters = dict(kind_named("pid_limit").change(app, Fault("pid_limit", "cart", "hard"), world).parameters)
+    assert parameters["limit"] == LEAST_PROCESSES
+
+
+@pytest.mark.parametrize(
+    ("open_files", "connections", "limit"),
+    [
+        (range(40), range(14, 40), 17),  # three of 26 connections may come back above the 14 files that stay
+        ((*range(6), 30, 31), (3, 30, 31), 7),  # a limit bounds numbers: 3 and 6 are free below it, and the file 5 stays
+        (range(3), (), 3 + LEAST_FILES),
+    ],
+)
+def test_a_limit_on_files_leaves_room_for_a_few_of_the_connections_that_are_cut(
+    app: App, world: World, open_files: Iterable[int], connections: Iterable[int], limit: int
+) -> None:
+    world.open_files = lambda service: frozenset(open_files)  # type: ignore[method-assign]
+    world.open_connections = lambda service, spared=(): frozenset(connections)  # type: ignore[method-assign]
+    change = kind_named("fd_exhaustion").change(app, Fault("fd_exhaustion", "cart", "hard"), world)
+    assert dict(change.parameters)["limit"] == limit
+
+
+def test_a_process_is_bounded_while_it_runs_since_a_start_under_the_limit_would_end_it(app: App, world: World) -> None:
+    change = kind_named("fd_exhaustion").change(app, Fault("fd_exhaustion", "cart", "hard"), world)
+    assert [step.action for step in change.do] == ["limit_files", "in_network"]
+    assert "dport = :4317" in str(change.do[1].argument("command"))
+    assert [step.action for step in change.undo] == ["restart", "limit_files"]
 
 
 @pytest.mark.parametrize("kind", ["cpu_hog", "memory_limit", "fd_exhaustion", "pid_limit", "cpu_quota", "disk_full", "disk_slow"])
@@ -79,7 +103,9 @@ def test_limits_are_verified_by_what_the_kernel_refused(app: App, world: World) 
     assert kind_named("pid_limit").measure(app, fault, world).bites
     files = Fault("fd_exhaustion", "cart", "hard")
     assert not kind_named("fd_exhaustion").measure(app, files, world).bites
-    world.file_limits["cart"] = 40
+    world.file_limits["cart"] = 41
+    assert kind_named("fd_exhaustion").measure(app, files, world).figures == "40 files open, 1 more allowed"
+    world.file_limits["cart"] = 20
     assert kind_named("fd_exhaustion").measure(app, files, world).bites
 
 
@@ -100,7 +126,7 @@ def test_runaway_work_shows_in_throttled_periods(app: App, world: World, throttl
 def test_runaway_work_joins_every_group_and_ends_when_it_is_not_wanted(tmp_path: Path) -> None:
     groups = [tmp_path / "cpu", tmp_path / "cpuacct"]
     going = threading.Event()
-    worker = threading.Thread(target=use_up, args=(groups, 2, lambda: not going.is_set()))
+    worker = threading.Thread(target=use_up, args=(groups, 2, 5, lambda: not going.is_set()))
     worker.start()
     deadline = time.monotonic() + 20
     while not all(group.exists() and group.read_text() for group in groups) and time.monotonic() < deadline:
