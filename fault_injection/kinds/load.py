@@ -16,8 +16,8 @@ from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Ste
 from revelio.errors import FaultError
 
 SAMPLE_S = 2.0
-ORDINARY_FILES = 60
-"""What an entrance has open for its peers and its ordinary visitors."""
+ORDINARY_CONNECTIONS = 60
+"""What an entrance has with its ordinary visitors."""
 FLOODED = {
     "shop": {
         "gateway": PAGES["shop"],
@@ -49,7 +49,7 @@ class TrafficFlood(FaultKind):
     category = "load and queue"
     burdens_host = True
     explanation = "Far more visitors than usual come to the site or to some of its pages, more than the service can answer."
-    strengths: ClassVar = {"hard": {"visitors": 800, "seconds": 120.0}, "moderate": {"visitors": 500, "seconds": 120.0}}
+    strengths: ClassVar = {"hard": {"visitors": 900, "seconds": 120.0}, "moderate": {"visitors": 650, "seconds": 120.0}}
     settle_s = 12.0
     LEAST_RATE = 20.0
     """Requests a second, some times as many as the ordinary visitors make."""
@@ -69,7 +69,7 @@ class TrafficFlood(FaultKind):
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Requests that the service answers; where it answers hardly any more, the visitors who wait at the entrance."""
-        waiting = engine.open_files(app.entrance)
+        waiting = _connected(app, engine)
         try:
             rate = _rate(app, fault, engine)
         except FaultError as error:
@@ -79,7 +79,7 @@ class TrafficFlood(FaultKind):
 
     def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Requests are few again, and nobody waits."""
-        waiting = engine.open_files(app.entrance)
+        waiting = _connected(app, engine)
         try:
             rate = _rate(app, fault, engine)
         except FaultError as error:
@@ -88,8 +88,8 @@ class TrafficFlood(FaultKind):
         return Effect(rate < self.LEAST_RATE and waiting < self._crowd(fault), figures)
 
     def _crowd(self, fault: Fault) -> int:
-        """Open files at the entrance that only a crowd explains."""
-        return int(self.strengths[fault.strength]["visitors"]) // 2 + ORDINARY_FILES
+        """Connections with the entrance that only a crowd explains."""
+        return int(self.strengths[fault.strength]["visitors"]) // 2 + ORDINARY_CONNECTIONS
 
 
 class RetryStorm(Misconfigured):
@@ -99,7 +99,7 @@ class RetryStorm(Misconfigured):
     category: ClassVar[Category] = "load and queue"
     burdens_host = True
     explanation = "The service gives its calls up too early and repeats them many times without a pause, which floods its peers."
-    strengths: ClassVar = {"hard": {"retries": 30, "timeout_s": 0.015}, "moderate": {"retries": 12, "timeout_s": 0.02}}
+    strengths: ClassVar = {"hard": {"retries": 30, "timeout_s": 0.005}, "moderate": {"retries": 12, "timeout_s": 0.007}}
     settle_s = 30.0
     CALLERS: ClassVar = {
         "shop": ("gateway", "cart", "orders"),
@@ -138,6 +138,12 @@ def _rate(app: App, fault: Fault, engine: Engine) -> float:
     first, began = requests_served(app, fault.place, engine), time.monotonic()
     time.sleep(SAMPLE_S)
     return (requests_served(app, fault.place, engine) - first) / (time.monotonic() - began)
+
+
+def _connected(app: App, engine: Engine) -> int:
+    """Connections with the entrance, those included that it has had no time to take."""
+    ours = ("ss", "-H", "-n", "-t", "state", "established", f"sport = :{app.service_port}")
+    return len(engine.in_network(app.entrance, *ours).splitlines())
 
 
 def _calls(page: str) -> tuple[float, float]:

@@ -84,7 +84,6 @@ def test_a_flood_is_measured_by_requests_a_second(app: App, world: World, monkey
     kind, fault = kind_named("traffic_flood"), Fault("traffic_flood", "search", "hard")
     monkeypatch.setattr(kinds_module, "SAMPLE_S", 0.05)
     for per_look, bites in ((100.0, True), (0.1, False)):
-        assert world.open_files("gateway") < 100
         counted = iter([50.0, 50.0 + per_look, 150.0, 150.0 + per_look])
         monkeypatch.setattr(kinds_module, "requests_served", lambda *_, counted=counted: next(counted))
         assert kind.measure(app, fault, world).bites == bites
@@ -100,7 +99,8 @@ def test_where_a_service_is_too_busy_to_show_its_figures_those_who_wait_are_coun
     monkeypatch.setattr(kinds_module, "requests_served", refused)
     fault = Fault("traffic_flood", "search", "hard")
     for waiting, bites in ((90, False), (600, True)):
-        world.open_files = lambda service, waiting=waiting: waiting  # type: ignore[misc, method-assign]
+        lines = "ESTAB 0 0 10.0.0.2:8000 10.0.0.1:40000\n" * waiting
+        world.in_network = lambda service, *command, lines=lines: lines  # type: ignore[method-assign]
         assert kind_named("traffic_flood").measure(app, fault, world).bites == bites
         assert not kind_named("traffic_flood").gone(app, fault, world).bites
 
@@ -122,7 +122,7 @@ def test_a_storm_bites_where_most_of_many_calls_are_repeated(
     pages = iter([calls(50, 50), calls(50 + made, 50 + good)])
     monkeypatch.setattr(kinds_module, "metrics", lambda *_: next(pages))
     assert not storm.measure(app, fault, world).bites
-    world.environments["gateway"] |= {"PEER_RETRIES": "30", "PEER_TIMEOUT_SECONDS": "0.015"}
+    world.environments["gateway"] |= {"PEER_RETRIES": "30", "PEER_TIMEOUT_SECONDS": "0.005"}
     assert storm.measure(app, fault, world).bites == bites
 
 
