@@ -41,14 +41,20 @@ def reply(app: App, place: str, engine: Engine, words: bytes, seconds: float) ->
         return connection.recv(200)
 
 
-def requests_served(app: App, service: str, engine: Engine, status: str = "") -> float:
-    """Requests that a service counted since its start, all or those whose status begins with ``status``.
+def requests_served(app: App, service: str, engine: Engine, status: str = "", route: str = "") -> float:
+    """Requests that a service counted since its start: all, or those whose status begins with ``status``, or of one ``route``.
 
     Raises ``FaultError`` when its metrics page does not answer.
     """
     found = re.findall(r"^http_server_request_duration_seconds_count\{(.*)\} (\S+)$", metrics(app, service, engine), re.MULTILINE)
-    wanted = f'http_response_status_code="{status}'
-    return sum(float(value) for labels, value in found if wanted in labels)
+    wanted = (f'http_response_status_code="{status}', f'http_route="{route}"' if route else "")
+    return sum(float(value) for labels, value in found if all(label in labels for label in wanted))
+
+
+def messages_failed(app: App, service: str, engine: Engine) -> float:
+    """Messages that a service counted as failed since its start; ``FaultError`` when its metrics page does not answer."""
+    found = re.findall(r"^messaging_process_duration_seconds_count\{(.*)\} (\S+)$", metrics(app, service, engine), re.MULTILINE)
+    return sum(float(value) for labels, value in found if 'outcome="done"' not in labels)
 
 
 def metrics(app: App, service: str, engine: Engine) -> str:

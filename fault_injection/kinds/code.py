@@ -12,7 +12,7 @@ from fault_injection.deploy import next_version
 from fault_injection.engine import Engine
 from fault_injection.kinds.code_bugs import Bug, bugs_of
 from fault_injection.kinds.code_effects import goes_wrong, grows, queue_grows, repeats_itself, running_version, takes_cpu
-from fault_injection.reach import requests_served
+from fault_injection.reach import messages_failed, requests_served
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind
 from fault_injection.steps import files_step
 from revelio.errors import FaultError
@@ -83,10 +83,11 @@ class ExceptionOnInput(BadVersion):
     strengths: ClassVar = {"all": {"least_errors": 3}, "many": {"least_errors": 2}, "some": {"least_errors": 1}}
 
     def shows(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """Server errors that the new version counted since it started."""
+        """Server errors that the new version counted since it started, and messages that it failed to handle."""
         failed, served = (requests_served(app, fault.place, engine, status) for status in ("5", ""))
-        enough = failed >= int(self.strengths[fault.strength]["least_errors"])
-        return Effect(enough, f"{failed:.0f} of {served:.0f} requests to it failed")
+        messages = messages_failed(app, fault.place, engine)
+        enough = failed + messages >= int(self.strengths[fault.strength]["least_errors"])
+        return Effect(enough, f"{failed:.0f} of {served:.0f} requests to it and {messages:.0f} messages failed")
 
 
 class WrongToUsers(BadVersion):
@@ -142,13 +143,13 @@ class NPlusOne(BadVersion):
 
     name = "n_plus_one"
     explanation = "A new version of the service was rolled out, which asks for each row by itself and not for all at once."
-    strengths: ClassVar = {"all": {"statements": 20.0, "calls": 1.5}, "most": {"statements": 20.0, "calls": 1.5}}
+    strengths: ClassVar = {"all": {"statements": 8.0, "calls": 1.5}, "most": {"statements": 8.0, "calls": 1.5}}
 
     def shows(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """Statements or calls for each request."""
+        """Statements for each request to the page that it is about, or calls for each request."""
         least = self.strengths[fault.strength]
-        features = self.features(app, fault)
-        return repeats_itself(app, fault.place, engine, features, float(least["statements"]), float(least["calls"]))
+        features, route = self.features(app, fault), self.bug(app, fault).route
+        return repeats_itself(app, fault.place, engine, features, route, float(least["statements"]), float(least["calls"]))
 
 
 class SlowSerialisation(BadVersion):

@@ -23,7 +23,7 @@ INPUTS = ("all", "many", "some")
 class Bug:
     """One way to get one file of a service wrong: statements at the start of ``function``, or texts replaced by others.
 
-    ``feature`` is what a user does where it shows; "" when it was not said.
+    ``feature`` is what a user does where it shows, ``route`` the service's own where it does; "" when it was not said.
     """
 
     kind: str
@@ -34,6 +34,7 @@ class Bug:
     function: str = ""
     statements: str = ""
     edits: tuple[tuple[str, str], ...] = ()
+    route: str = ""
 
     def patch(self, source: str) -> str:
         """The source with the bug in it; ``FaultError`` when the place it belongs to is not there any more."""
@@ -71,11 +72,12 @@ class _Replacement(_Edit, _Entry):
     kind: str
     strength: str
     feature: str = ""
+    route: str = ""
     also: tuple[_Edit, ...] = ()
 
     def bugs(self) -> Iterator[Bug]:
         edits = tuple((edit.find, edit.put) for edit in (self, *self.also))
-        yield Bug(self.kind, self.service, self.file, self.strength, self.feature, edits=edits)
+        yield Bug(self.kind, self.service, self.file, self.strength, self.feature, edits=edits, route=self.route)
 
 
 @cache

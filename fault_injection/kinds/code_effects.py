@@ -23,6 +23,8 @@ from testbed.users.walks import walk_of
 
 PATIENCE_S = 4.0
 """A visit must be over by then."""
+VISITS = 2
+"""Visits to a feature in one look."""
 WATCHED_S = 3.0
 """So long is watched whether memory grows."""
 GOOD = ("ok", "slow")
@@ -64,16 +66,25 @@ def takes_cpu(app: App, place: str, engine: Engine, features: tuple[str, ...], s
     return Effect(each >= seconds, f"{each * 1000:.0f} ms of CPU time for each of {served:.0f} requests")
 
 
-def repeats_itself(app: App, place: str, engine: Engine, features: tuple[str, ...], statements: float, calls: float) -> Effect:
-    """One statement, or calls to one other service, far more often than requests come, while somebody visits."""
+def repeats_itself(
+    app: App, place: str, engine: Engine, features: tuple[str, ...], route: str, statements: float, calls: float
+) -> Effect:
+    """One statement far more often than somebody asks for ``route``, or calls to one other service than requests come.
+
+    Somebody visits meanwhile. Requests for other pages run statements of their own, so they do not count against one.
+    """
     asked, called, served = _asked(app, engine), _called(app, place, engine), requests_served(app, place, engine)
+    there = requests_served(app, place, engine, route=route)
     asyncio.run(_visits(app, features))
     most_asked = max((_asked(app, engine) - asked).values(), default=0)
     most_called = max((_called(app, place, engine) - called).values(), default=0)
     served = max(1.0, requests_served(app, place, engine) - served)
+    # Where pages take long, hardly one is served yet: those just asked for count too.
+    there = max(VISITS * len(features), requests_served(app, place, engine, route=route) - there)
     return Effect(
-        most_asked / served >= statements or most_called / served >= calls,
-        f"one statement ran {most_asked} times and one service was called {most_called} times for {served:.0f} requests",
+        most_asked / there >= statements or most_called / served >= calls,
+        f"one statement ran {most_asked} times for {there:.0f} requests to {route or 'any page'},"
+        f" and one service was called {most_called} times for {served:.0f} requests",
     )
 
 

@@ -152,26 +152,55 @@ def test_calls_are_counted_for_each_request_by_whom_they_go_to(
     monkeypatch.setattr(code_effects, "_asked", lambda app, engine: next(counted))
     calls = 'http_client_request_duration_seconds_count{error_type="",http_response_status_code="200",server_address="cart"} '
     monkeypatch.setattr(site, "each_time", lambda turn: f"{METRICS}{calls}{float(turn)}\n")
-    effect = repeats_itself(site.app(), "products", engine, ("home",), 20.0, 1.5)
+    effect = repeats_itself(site.app(), "products", engine, ("home",), "", 20.0, 9.0)
     assert (effect.bites, effect.figures) == (
         True,
-        "one statement ran 60 times and one service was called 2 times for 1 requests",
+        "one statement ran 60 times for 2 requests to any page, and one service was called 3 times for 1 requests",
     )
-    assert repeats_itself(site.app(), "products", engine, ("home",), 20.0, 1.5).bites
+    assert repeats_itself(site.app(), "products", engine, ("home",), "", 20.0, 1.5).bites
     monkeypatch.setattr(code_effects, "_asked", lambda app, engine: Counter())
-    assert not repeats_itself(site.app(), "products", engine, ("home",), 20.0, 2.5).bites
+    assert not repeats_itself(site.app(), "products", engine, ("home",), "", 20.0, 9.0).bites
+
+
+def test_statements_of_a_page_are_told_from_requests_for_other_pages(
+    site: Site, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page was asked for four times more, while forty requests went elsewhere."""
+    count = (
+        'http_server_request_duration_seconds_count{http_request_method="GET",http_route="%s",http_response_status_code="200"} %d'
+    )
+    looks = itertools.count()
+
+    def served(_: int) -> str:
+        later = next(looks) >= 3
+        return f"{count % ('/', 14 if later else 10)}\n{count % ('/posts/{id:int}', 90 if later else 50)}\n"
+
+    monkeypatch.setattr(site, "each_time", served)
+    counted = iter([Counter({"1": 5}), Counter({"1": 105})])
+    monkeypatch.setattr(code_effects, "_asked", lambda app, engine: next(counted))
+    effect = repeats_itself(site.app(), "products", engine, ("home",), "/", 8.0, 1.5)
+    assert effect.bites
+    assert effect.figures.startswith("one statement ran 100 times for 4 requests to /,")
 
 
 def test_a_database_that_cannot_be_asked_is_an_error(site: Site, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "address", lambda service: "127.0.0.1" if service == "products" else "nowhere.invalid")
     with pytest.raises(FaultError, match="postgres does not say which statements ran"):
-        repeats_itself(site.app(), "products", engine, ("home",), 20.0, 1.5)
+        repeats_itself(site.app(), "products", engine, ("home",), "", 20.0, 1.5)
 
 
 def test_nothing_is_looked_at_before_the_new_version_runs(site: Site, engine: FakeEngine) -> None:
     fault = Fault("exception_on_input", "products", "all")
     assert (
-        kind_named(fault.kind).measure(site.app(), fault, engine).figures == "version 1.4.3 runs; 3 of 12 requests to it failed"
+        kind_named(fault.kind).measure(site.app(), fault, engine).figures
+        == "version 1.4.3 runs; 3 of 12 requests to it and 0 messages failed"
     )
     engine.files["products", VERSION] = StoredFile(b"1.4.4\n", 0o644, 0, 0, 1.0)
     assert kind_named(fault.kind).measure(site.app(), fault, engine).figures == "version 1.4.3 runs"
+
+
+def test_a_worker_fails_on_messages_where_others_fail_on_requests(site: Site, engine: FakeEngine) -> None:
+    handled = 'messaging_process_duration_seconds_count{outcome="%s",queue="order-placed"} %d.0\n'
+    site.metrics = METRICS.partition("http_server")[0] + handled % ("done", 9) + handled % ("failed", 2) + handled % ("dead", 1)
+    effect = kind_named("exception_on_input").measure(site.app(), Fault("exception_on_input", "products", "all"), engine)
+    assert (effect.bites, effect.figures) == (True, "version 1.4.3 runs; 0 of 0 requests to it and 3 messages failed")
