@@ -194,8 +194,8 @@ class ConnectionLeak(FaultKind):
     name = "connection_leak"
     category = "database"
     explanation = "A new version of the service takes database sessions and never gives them back, until its pool has none left."
-    strengths: ClassVar = {"fast": {"every": 2}, "slow": {"every": 4}}
-    settle_s = 40.0
+    strengths: ClassVar = {"fast": {"every": 2}, "slow": {"every": 3}}
+    settle_s = 60.0
     FILE = "/app/kit/database.py"
     LEAK = """
     self._asked = getattr(self, "_asked", 0) + 1
@@ -222,12 +222,14 @@ class ConnectionLeak(FaultKind):
         )
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """The pool has none left."""
+        """The pool has none left, now and a moment later: the last one may be on loan."""
         try:
+            first = metrics(app, fault.place, engine)
+            time.sleep(SAMPLE_S)
             page = metrics(app, fault.place, engine)
         except FaultError as error:
             return Effect(False, str(error))
-        used, most = _figure(page, "count", 'state="used"'), _figure(page, "max", "")
+        used, most = min(_used(first), _used(page)), _figure(page, "max", "")
         return Effect(0 < most <= used, f"{used:.0f} of {most:.0f} sessions of the pool of {fault.place} in use")
 
 
@@ -236,7 +238,7 @@ class SlowDiskOnDb(OnDatabase):
 
     name = "slow_disk_on_db"
     explanation = "The disk takes only a few of the database's writes a second, so that every commit waits for it."
-    strengths: ClassVar = {"hard": {"writes": 5, "least_s": 0.4}, "moderate": {"writes": 10, "least_s": 0.2}}
+    strengths: ClassVar = {"hard": {"writes": 4, "least_s": 0.4}, "moderate": {"writes": 6, "least_s": 0.3}}
     settle_s = 16.0
     FOLDER = "/var/lib/postgresql/data"
 
@@ -274,6 +276,10 @@ def _making(table: str, name: str, index: str, constraint: str) -> str:
         f"DO $$ BEGIN IF to_regclass('{name}') IS NULL THEN"
         f" ALTER TABLE {table} ADD CONSTRAINT {name} {constraint}; END IF; END $$"
     )
+
+
+def _used(page: str) -> float:
+    return _figure(page, "count", 'state="used"')
 
 
 def _figure(page: str, what: str, label: str) -> float:

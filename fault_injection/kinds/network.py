@@ -97,7 +97,8 @@ class Loss(OfLink):
 
     name = "loss"
     explanation = "A share of the packets to and from the container is lost and must be sent again."
-    strengths: ClassVar = {"hard": {"share": 0.35}, "moderate": {"share": 0.2}}
+    # A packet lost three times in a row is what a user notices: two calls in a hundred at a third, one in eight at a half.
+    strengths: ClassVar = {"hard": {"share": 0.5}, "moderate": {"share": 0.35}}
     settle_s = 12.0
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
