@@ -51,6 +51,12 @@ def test_what_is_repeated_was_trained_on() -> None:
     assert {(r.app, r.fault.kind, r.fault.place) for r in runs if r.split == "repeat"} <= trained
 
 
+def test_what_is_held_out_in_the_plan_of_all_applications_is_not_trained_on() -> None:
+    runs = expand(load_plan(THREE_APPS))
+    trained = {(r.app, r.fault.kind, r.fault.place) for r in runs if r.split == "train"}
+    assert not trained & {(r.app, r.fault.kind, r.fault.place) for r in runs if r.split == "new_location"}
+
+
 def test_the_order_is_random_and_repeatable() -> None:
     runs = expand(PLAN)
     assert runs == expand(PLAN)
