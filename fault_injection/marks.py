@@ -69,11 +69,12 @@ def affected(place: str, parts: Iterable[str]) -> frozenset[str]:
 
 def _marks(evidence: Evidence, parts: list[str]) -> dict[str, Marks]:
     found: dict[str, Marks] = {part: {} for part in parts}
-    for (name, source, metric), distance in glance(evidence).figures.items():
+    seen = glance(evidence)
+    for (name, source, metric), row in seen.row.items():
         if source == "changes" or (source, metric) in (("logs", ""), ("logs", "new")):
             continue  # told below in words
         for part, role in _owners(name, parts):
-            for way, far in (("up", distance.up), ("down", distance.down)):
+            for way, far in (("up", float(seen.up[row])), ("down", float(seen.down[row]))):
                 if far > 1.0 and (way == "up" or source == "series"):
                     _raise(found[part], f"{source} {metric} {way}{role}", math.log1p(far))
     for change in evidence.changes:
