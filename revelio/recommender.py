@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from revelio.candidates import candidates
@@ -38,6 +39,8 @@ class Recommender:
         """``catalog`` gives the candidates of incidents that bring none of their own."""
         self.ranker = ranker
         self.catalog = catalog
+        # A system has the same parts for days, and what the encoder knows of the candidates hangs on these very tuples.
+        self._candidates = lru_cache(maxsize=8)(lambda inventory: candidates(catalog, inventory))
 
     @property
     def model(self) -> str:
@@ -50,7 +53,7 @@ class Recommender:
 
     def candidates(self, incident: Incident) -> tuple[Query, ...]:
         """The incident's own candidates, else catalog x inventory."""
-        return incident.candidates or candidates(self.catalog, incident.evidence.entities)
+        return incident.candidates or self._candidates(frozenset(incident.evidence.entities))
 
     @traced("revelio.rank")
     def recommend(self, incident: Incident, k: int = 5) -> Recommendation:

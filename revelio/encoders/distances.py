@@ -35,8 +35,9 @@ class SeriesDistances:
 
 def series_distances(series: Sequence[Series], baseline: Window, window: Window, floors: Doubles) -> SeriesDistances:
     """``revelio.anomaly.deviation`` up and down; ``floors [S]`` is the least spread of each, in its own unit."""
-    lengths = np.fromiter((len(s.times) for s in series), np.int64, len(series))
-    times, values = _flat([s.times for s in series], lengths), _flat([s.values for s in series], lengths)
+    clocks = [s.times for s in series]
+    lengths = np.fromiter(map(len, clocks), np.int64, len(clocks))
+    times, values = _flat(clocks, lengths), _flat([s.values for s in series], lengths)
     row = np.repeat(np.arange(len(series)), lengths)
     finite = np.isfinite(values)
     past, before = _table(values, row, finite & (times >= baseline.start) & (times < baseline.end), len(series))

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import compress, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from revelio.anomaly import count_deviation
-from revelio.encoders.distances import SPAN_METRICS, series_distances, span_distances
+from revelio.encoders.distances import SPAN_METRICS, Doubles, series_distances, span_distances
 from revelio.encoders.report import Floats
-from revelio.types import Evidence, Reading
+from revelio.types import Evidence, Feature, Reading
+
+Ints = NDArray[np.int64]
 
 FAMILIES = ("series_up", "series_down", "latency", "errors", "self_time", "logs", "changes")
 """What is known of a component: the largest distance in each of these families."""
@@ -29,6 +31,7 @@ Key = tuple[str, str, str]
 """Names a figure: its entity, source and metric."""
 
 _ERROR_LEVELS = frozenset({"error", "fatal", "critical", "warning", "warn"})
+_NONE: Doubles = np.zeros(0)
 _LATENCY, _ERRORS = FAMILIES.index("latency"), FAMILIES.index("errors")
 
 
@@ -80,10 +83,7 @@ def glance(evidence: Evidence, noise: Mapping[str, float] | None = None) -> Glan
     _series(sheet, evidence, noise or {})
     _spans(sheet, evidence)
     _logs(sheet, evidence)
-    for change in evidence.changes:
-        name = change.entity.name
-        sheet.write([(name, "changes", change.field), (name, "changes", "")], [CHANGED] * 2, [0.0] * 2)
-        sheet.raise_("changes", [name], [CHANGED])
+    _changes(sheet, evidence)
     _features(sheet, evidence)
     edges = tuple((e.name.split("->", 1)[0], component(e.name)) for e in evidence.entities if e.kind == "edge" and "->" in e.name)
     return sheet.glance(edges, frozenset(evidence.missing))
@@ -135,53 +135,54 @@ class _Sheet:
 
     def __init__(self) -> None:
         self._row: dict[Key, int] = {}
-        self._up: list[float] = []
-        self._down: list[float] = []
+        self._up: list[Doubles] = []
+        self._down: list[Doubles] = []
         self._line: dict[str, int] = {}
-        self._raised: list[tuple[int, list[int], list[float]]] = []
-        self._onsets: list[tuple[str, float]] = []
+        self._raised: list[tuple[int, Ints, Doubles]] = []
+        self._onset: list[tuple[str, float]] = []
 
-    def write(self, keys: Sequence[Key], up: Sequence[float], down: Sequence[float]) -> None:
+    def write(self, keys: Sequence[Key], up: Doubles, down: Doubles) -> None:
         """Figures; of one that is written twice the last holds."""
-        self._row.update(zip(keys, range(len(self._up), len(self._up) + len(keys)), strict=True))
-        self._up.extend(up)
-        self._down.extend(down)
+        start = sum(map(len, self._up))
+        self._row.update(zip(keys, range(start, start + len(keys)), strict=True))
+        self._up.append(up)
+        self._down.append(down)
 
     def line(self, name: str) -> int:
         """The component's number."""
         return self._line.setdefault(name, len(self._line))
 
-    def raise_(self, family: str, names: Sequence[str], distances: Sequence[float]) -> None:
-        """Distances that components reach at least, by the names of entities.
+    def lines(self, names: Sequence[str], *, edges: bool = False) -> Ints:
+        """The numbers of the components that entities belong to, by name; -1 for an edge, unless it speaks of its callee."""
+        own = {n: self.line(component(n)) if edges or "->" not in n else -1 for n in dict.fromkeys(names)}
+        return np.fromiter(map(own.__getitem__, names), np.int64, len(names))
 
-        An edge's own figures stay with the edge; only its errors speak of the callee.
-        """
-        lines = {n: self.line(component(n)) for n in dict.fromkeys(names) if family == "errors" or "->" not in n}
-        index = [i for i, n in enumerate(names) if n in lines]
-        self._raised.append((FAMILIES.index(family), [lines[names[i]] for i in index], [distances[i] for i in index]))
+    def raise_(self, family: str, lines: Ints, distances: Doubles) -> None:
+        """Distances that components reach at least."""
+        own = lines >= 0
+        self._raised.append((FAMILIES.index(family), lines[own], distances[own]))
 
     def left(self, onsets: Iterable[tuple[str, float]]) -> None:
-        """When series left their baseline, by the names of entities."""
-        self._onsets.extend(onsets)
+        """When series left their baseline, by the names of entities; those of an edge speak of its callee."""
+        self._onset.extend(onsets)
 
     def glance(self, edges: tuple[tuple[str, str], ...], missing: frozenset[str]) -> Glance:
         """All of it, components sorted by name."""
-        families = np.zeros((len(self._line), len(FAMILIES)))
+        families, onset = np.zeros((len(self._line), len(FAMILIES))), [1.0] * len(self._line)
         for family, lines, distances in self._raised:
             np.fmax.at(families[:, family], lines, distances)
-        onset = np.ones(len(self._line), dtype=np.float32)
-        for name, at in self._onsets:
+        for name, at in self._onset:
             if (line := self._line.get(component(name))) is not None:
                 onset[line] = min(onset[line], at)
         names = tuple(sorted(self._line))
-        order = [self._line[n] for n in names]
+        order = np.array([self._line[n] for n in names], dtype=np.int64)
         return Glance(
             row=self._row,
-            up=np.array(self._up, dtype=float),
-            down=np.array(self._down, dtype=float),
+            up=np.concatenate([*self._up, _NONE]),
+            down=np.concatenate([*self._down, _NONE]),
             components=names,
             families=families[order].astype(np.float32),
-            onset=onset[order],
+            onset=np.array(onset, dtype=np.float32)[order],
             edges=tuple(sorted(set(edges))),
             missing=missing,
         )
@@ -190,13 +191,14 @@ class _Sheet:
 def _series(sheet: _Sheet, evidence: Evidence, noise: Mapping[str, float]) -> None:
     floors = np.array([noise.get(s.metric, 0.0) for s in evidence.series])
     found = series_distances(evidence.series, evidence.baseline, evidence.window, floors)
-    series = [s for s, known in zip(evidence.series, found.known.tolist(), strict=True) if known]
+    series = list(compress(evidence.series, found.known.tolist()))
     names = [s.entity.name for s in series]
-    up, down = found.above[found.known].tolist(), found.below[found.known].tolist()
-    sheet.write([(n, "series", s.metric) for n, s in zip(names, series, strict=True)], up, down)
-    sheet.raise_("series_up", names, up)
-    sheet.raise_("series_down", names, down)
-    sheet.left((n, at) for n, at in zip(names, found.onset[found.known].tolist(), strict=True) if at < 1.0)
+    above, below, onset = found.above[found.known], found.below[found.known], found.onset[found.known]
+    sheet.write(list(zip(names, repeat("series"), [s.metric for s in series])), above, below)
+    lines = sheet.lines(names)
+    sheet.raise_("series_up", lines, above)
+    sheet.raise_("series_down", lines, below)
+    sheet.left((n, at) for n, at in zip(names, onset.tolist(), strict=True) if at < 1.0)
 
 
 def _spans(sheet: _Sheet, evidence: Evidence) -> None:
@@ -205,17 +207,18 @@ def _spans(sheet: _Sheet, evidence: Evidence) -> None:
         return
     found = span_distances(evidence.spans, evidence.baseline, evidence.window)
     names = [s.entity.name for s in evidence.spans]
-    owners = [s.service or component(n) for s, n in zip(evidence.spans, names, strict=True)]
+    speaks_of = [n if "->" in n else s.service or component(n) for s, n in zip(evidence.spans, names, strict=True)]
     for metric in SPAN_METRICS:
-        sheet.write(list(zip(names, repeat("spans"), repeat(metric))), found[metric].tolist(), (-found[metric]).tolist())
+        sheet.write(list(zip(names, repeat("spans"), repeat(metric))), found[metric], -found[metric])
+    owners = tuple(dict.fromkeys(o for o in speaks_of if "->" not in o))
     for metric, family in (("p95_ms", "latency"), ("errors", "errors"), ("self_ms", "self_time")):
-        worst: dict[Key, float] = {}
-        for name, owner, distance in zip(names, owners, found[metric].tolist(), strict=True):
-            if "->" not in name:
-                worst[owner, "spans", metric] = max(distance, worst.get((owner, "spans", metric), distance))
-        sheet.write(list(worst), list(worst.values()), [-d for d in worst.values()])
-        raised = [n if "->" in n else o for n, o in zip(names, owners, strict=True)]
-        sheet.raise_(family, raised, found[metric].tolist())
+        worst = dict.fromkeys(owners, -np.inf)
+        for owner, distance in zip(speaks_of, found[metric].tolist(), strict=True):
+            if owner in worst:
+                worst[owner] = max(worst[owner], distance)
+        reached = np.array(list(worst.values()))
+        sheet.write(list(zip(owners, repeat("spans"), repeat(metric))), reached, -reached)
+        sheet.raise_(family, sheet.lines(speaks_of, edges=family == "errors"), found[metric])
 
 
 def _logs(sheet: _Sheet, evidence: Evidence) -> None:
@@ -231,20 +234,32 @@ def _logs(sheet: _Sheet, evidence: Evidence) -> None:
             count = counts[pattern.entity.name, kind]
             count[0] += pattern.count
             count[1] += pattern.baseline_count
-    for (name, kind), (now, before) in counts.items():
-        distance = count_deviation(before, evidence.baseline.seconds, now, evidence.window.seconds)
-        sheet.write([(name, "logs", kind)], [distance], [-distance])
-        if kind == "problems":
-            sheet.raise_("logs", [name], [distance])
+    seconds, past = evidence.window.seconds, evidence.baseline.seconds
+    distances = np.array([count_deviation(before, past, now, seconds) for now, before in counts.values()])
+    sheet.write([(name, "logs", kind) for name, kind in counts], distances, -distances)
+    problems = [kind == "problems" for _, kind in counts]
+    sheet.raise_("logs", sheet.lines([name for name, _ in compress(counts, problems)]), distances[np.array(problems, dtype=bool)])
+
+
+def _changes(sheet: _Sheet, evidence: Evidence) -> None:
+    names = [c.entity.name for c in evidence.changes]
+    far, none = np.full(len(names), CHANGED), np.zeros(len(names))
+    sheet.write([(n, "changes", c.field) for n, c in zip(names, evidence.changes, strict=True)], far, none)
+    sheet.write([(n, "changes", "") for n in names], far, none)
+    sheet.raise_("changes", sheet.lines(names), far)
 
 
 def _features(sheet: _Sheet, evidence: Evidence) -> None:
-    for feature in evidence.features:
-        distance = feature.value
-        if feature.baseline is not None:
-            distance = (feature.value - feature.baseline) / max(0.15 * abs(feature.baseline), 1e-9)
-        distance = float(np.clip(distance, -1e6, 1e6))
-        name = feature.entity.name
-        sheet.write([(name, "features", feature.name)], [distance], [-distance])
-        sheet.raise_("series_up", [name], [distance])
-        sheet.raise_("series_down", [name], [-distance])
+    names = [f.entity.name for f in evidence.features]
+    distances = np.array([_feature(f) for f in evidence.features])
+    sheet.write([(n, "features", f.name) for n, f in zip(names, evidence.features, strict=True)], distances, -distances)
+    lines = sheet.lines(names)
+    sheet.raise_("series_up", lines, distances)
+    sheet.raise_("series_down", lines, -distances)
+
+
+def _feature(feature: Feature) -> float:
+    distance = feature.value
+    if feature.baseline is not None:
+        distance = (feature.value - feature.baseline) / max(0.15 * abs(feature.baseline), 1e-9)
+    return float(np.clip(distance, -1e6, 1e6))

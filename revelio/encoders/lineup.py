@@ -10,10 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.encoders.evidence import Glance, Key, component
+from revelio.encoders.evidence import Glance, Ints, Key, component
 from revelio.types import Query, QueryTemplate, Reading
 
-Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 H = TypeVar("H", bound=Hashable)
 
@@ -27,7 +26,7 @@ class Readings:
 
     ``keys [R, W]`` number the figures of ``names`` that hold it, most specific first, -1 after the last; of a candidate
     without an entity there is none, and ``anywhere`` has the reading by its row. ``up`` and ``down`` say which directions
-    are bad, ``silent`` that no figure means that all is well, if the tool answered.
+    are bad, ``silent`` that no figure means that all is well, if the tool answered; ``tool`` is its index in ``tools``.
     """
 
     query: Ints
@@ -37,6 +36,7 @@ class Readings:
     up: Bools
     down: Bools
     silent: Bools
+    tool: Ints
     tools: tuple[str, ...]
 
     def distances(self, view: Glance) -> tuple[NDArray[np.float64], Bools]:
@@ -52,7 +52,7 @@ class Readings:
             if reading in furthest:
                 found[row], known[row] = furthest[reading], True
         answered = np.array([tool not in view.missing for tool in self.tools], dtype=bool)
-        return found, known | (self.silent & answered)
+        return found, known | (self.silent & answered[self.tool])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def line_up(queries: tuple[Query, ...]) -> Lineup:
         caller=tuple(at[-1] if len(at) > 1 else "" for at in places),
         near=np.unique(here, return_inverse=True)[1].astype(np.int64)[place_of],
         blanks=np.array([len(q.bindings) for q in queries], dtype=np.int64),
-        readings=_readings(queries, bound),
+        readings=_readings(queries, bound, tools),
     )
 
 
@@ -113,7 +113,7 @@ def _bound(query: Query) -> tuple[str, ...]:
     return tuple(bindings.values()) if len(bindings) < 2 else tuple(e.name for e in query.entities)
 
 
-def _readings(queries: tuple[Query, ...], bound: list[tuple[str, ...]]) -> Readings:
+def _readings(queries: tuple[Query, ...], bound: list[tuple[str, ...]], tools: tuple[str, ...]) -> Readings:
     rows = [(i, at, r) for i, (q, at) in enumerate(zip(queries, bound, strict=True)) for r in q.template.reads]
     keys = [tuple((n, r.source, r.metric) for n in at) for _, at, r in rows]
     names = tuple(dict.fromkeys(k for some in keys for k in some))
@@ -125,7 +125,8 @@ def _readings(queries: tuple[Query, ...], bound: list[tuple[str, ...]]) -> Readi
         up=np.array([r.direction != "down" for _, _, r in rows], dtype=bool),
         down=np.array([r.direction != "up" for _, _, r in rows], dtype=bool),
         silent=np.array([r.source in _SILENT_WHEN_WELL for _, _, r in rows], dtype=bool),
-        tools=tuple(queries[i].template.tool for i, _, _ in rows),
+        tool=_indices((queries[i].template.tool for i, _, _ in rows), tools),
+        tools=tools,
     )
 
 

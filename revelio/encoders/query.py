@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from revelio.anomaly import PRESENT_DISTANCE
 from revelio.encoders.evidence import FAMILIES, Glance, components_matrix, glance, neighbours, squash
-from revelio.encoders.lineup import Ints, Lineup, line_up
+from revelio.encoders.lineup import Lineup, line_up
 from revelio.encoders.mentions import Mentions
 from revelio.encoders.recent import Recent
 from revelio.encoders.report import Floats, TextEncoder
 from revelio.types import Evidence, Incident, Query, QueryTemplate
+
+Ints = NDArray[np.int64]
 
 OWN = ("present", "worst", "mean", "rank", "gap", "best", "peers_out")
 COMPONENT = (*FAMILIES, *(f"{f}_rank" for f in FAMILIES), "onset")

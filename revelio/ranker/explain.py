@@ -42,7 +42,7 @@ def factors(encoded: EncodedIncident, ranking: Ranking, index: int) -> tuple[Fac
 def _tool_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     tool = int(encoded.tool_of[encoded.template_of[index]])
     own = encoded.tool_of[encoded.template_of] == tool
-    lit = len(np.unique(encoded.template_of[own & (encoded.feature("worst") >= _PRESENT)]))
+    lit = len(set(encoded.template_of[own & (encoded.feature("worst") >= _PRESENT)].tolist()))
     name = encoded.tools[tool]
     if not encoded.feature("present")[own].any():
         return (f"the snapshot holds nothing that {name} would show; the report alone speaks for it",)

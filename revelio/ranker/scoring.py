@@ -52,10 +52,19 @@ class Ranking:
 
     def order(self) -> Ints:
         """Indices of the candidates, most probable first; ties by template and bindings, so that two runs agree."""
-        keys = zip(
-            -self.log_probability, ((q.template.id, q.bindings) for q in self.queries), range(len(self.queries)), strict=True
-        )
-        return np.array([i for _, _, i in sorted(keys)], dtype=np.int64)
+        log_probability = self.log_probability
+        order = np.argsort(-log_probability, kind="stable")
+        ordered = log_probability[order]
+        start = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        end = np.append(start[1:], len(order))
+        tied = end - start > 1
+        for first, last in zip(start[tied].tolist(), end[tied].tolist(), strict=True):
+            order[first:last] = sorted(order[first:last], key=self._name)
+        return np.asarray(order, dtype=np.int64)
+
+    def _name(self, index: int) -> tuple[str, tuple[tuple[str, str], ...]]:
+        query = self.queries[index]
+        return query.template.id, query.bindings
 
 
 def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration) -> Ranking:

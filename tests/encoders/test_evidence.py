@@ -82,6 +82,14 @@ def test_a_ripple_under_the_metrics_noise_is_no_distance() -> None:
     assert read(glance(evidence(series=series), {"m": 0.05}), "a", "m") < 1
 
 
+def test_the_onset_of_an_edge_is_that_of_its_callee_and_its_distance_its_own() -> None:
+    series = Series(Entity("edge", "a->b"), "m", "", TIMES, step("", 1.0, 4.0).values)
+    view = glance(evidence(series=(series,)))
+    assert view.components == ("a", "b")
+    assert view.onset.tolist() == [1.0, 0.0]
+    assert not view.families.any()
+
+
 def test_slower_and_failing_spans_raise_latency_and_errors_of_their_service() -> None:
     before, now = SpanFigures(100, 0, 10.0, 20.0, 5.0), SpanFigures(100, 30, 200.0, 400.0, 5.0)
     view = glance(evidence(spans=(SpanStat(Entity("operation", "b: GET /x"), "b", now, before),)))
