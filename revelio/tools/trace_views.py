@@ -1,4 +1,4 @@
-"""What a question reads from traces: slow spans, failed spans, long traces, own time."""
+"""What a question reads from traces: slow spans, failed spans, long traces, own time, calls that a request repeats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from revelio.anomaly import count_deviation, signal
+from revelio.anomaly import count_deviation, deviation, signal
 from revelio.tools.base import Scope
 from revelio.tools.figures import counted, milliseconds
 from revelio.tools.slowness import slowdown
@@ -16,6 +16,8 @@ from revelio.tools.traces import STATUS_TAGS, Trace, TraceSpan
 from revelio.types import Cell, Result, Window
 
 MAX_ROWS = 30
+MORE_CALLS = 3.0
+"""So many calls more or less in one request are a wiggle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +175,52 @@ def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     )
 
 
+def repeated(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """How many such spans one trace has, by the request that it began with: what is asked for row by row is asked for often."""
+    older, newer = _each(question, before, scope.baseline), _each(question, now, scope.window)
+    called = {name: traces for name, traces in newer.items() if any(traces.values())}
+    if not called:
+        return _nothing({})
+    # A request that nobody made before is held against all that were made.
+    anything = {identity: calls for traces in older.values() for identity, calls in traces.items()}
+    past = {name: older.get(name) or anything for name in called}
+    judged = {name: deviation([*past[name].values()], [*traces.values()], "up", MORE_CALLS) for name, traces in called.items()}
+    worst = max(judged, key=lambda name: (judged[name], name))
+    rows = [
+        (name, len(traces), _average(traces), max(traces.values()), _average(past[name]))
+        for name, traces in sorted(called.items(), key=lambda pair: (-judged[pair[0]], pair[0]))
+    ]
+    most = max(called[worst], key=lambda identity: called[worst][identity])
+    return Result(
+        summary=f"{worst}: {_average(called[worst])} calls a request now, {_average(past[worst])} before",
+        signal=signal(judged[worst]),
+        reason=_spreads(judged[worst], "more than"),
+        columns=("request", "traces", "calls each", "most calls", "calls each before"),
+        rows=tuple(rows[:MAX_ROWS]),
+        spans=next(t for t in now.traces if t.id == most).waterfall(),
+        truncated=len(rows) > MAX_ROWS,
+    )
+
+
 View = Callable[[Question, Sample, Sample, Scope], Result]
-VIEWS: dict[str, View] = {"slow": slow, "errors": errors, "long": long, "own_time": own_time}
+VIEWS: dict[str, View] = {"slow": slow, "errors": errors, "long": long, "own_time": own_time, "repeated": repeated}
 
 
 def _ended(sample: Sample, window: Window) -> list[Trace]:
     return [t for t in sample.traces if window.start <= t.start + t.duration_ms / 1000.0 < window.end]
+
+
+def _each(question: Question, sample: Sample, window: Window) -> dict[str, dict[str, int]]:
+    """By request, and by trace: how many spans of it the question is about."""
+    groups: dict[str, dict[str, int]] = defaultdict(dict)
+    for trace in _ended(sample, window):
+        first = trace.spans[0]
+        groups[f"{first.service}: {first.operation}"][trace.id] = sum(question.holds(s) for s in trace.spans)
+    return groups
+
+
+def _average(traces: dict[str, int]) -> float:
+    return round(sum(traces.values()) / len(traces), 1) if traces else 0.0
 
 
 def _by_operation(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
