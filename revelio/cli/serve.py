@@ -58,7 +58,11 @@ def _listen(host: str, port: int) -> socket.socket:
     """Taken before the server starts, so that an address that cannot be had is an error like any other."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise RevelioError(f"cannot listen on {host}:{port}: {reason}; choose another with --port or --host") from error
+    # asyncio does this only for sockets that it made itself. Without it the body of an answer waits 40 ms for the client to
+    # confirm the headers; what is accepted inherits it.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening

@@ -31,6 +31,7 @@ def test_serve_hands_the_app_to_the_server_on_the_chosen_address(place: CommandL
 
     def run(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
         seen.extend((server.config.app, sockets[0].getsockname()))
+        seen.append(sockets[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         sockets[0].close()
 
     monkeypatch.setattr("uvicorn.Server.run", run)
@@ -39,6 +40,7 @@ def test_serve_hands_the_app_to_the_server_on_the_chosen_address(place: CommandL
     assert ran.code == 0, ran.err
     assert f"http://127.0.0.1:{port}" in ran.err
     assert (seen[0].title, seen[1]) == ("Revelio", ("127.0.0.1", port))
+    assert seen[2], "the body of an answer would wait for the client to confirm its headers"
 
 
 def test_a_port_that_is_taken_is_said_with_what_to_do(place: CommandLine) -> None:
