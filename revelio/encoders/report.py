@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from revelio.encoders.inference import open_session
 from revelio.errors import ArtifactError
 
 Floats = NDArray[np.float32]
@@ -33,8 +34,7 @@ class OnnxEncoder:
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
         """Load both files; ``ArtifactError`` names the one that is missing or damaged."""
-        import onnxruntime as ort  # noqa: PLC0415  importing it costs 100 ms that `revelio --help` need not pay
-        from tokenizers import Tokenizer  # noqa: PLC0415
+        from tokenizers import Tokenizer  # noqa: PLC0415  as costly to import as what `open_session` needs
 
         for path in (weights, tokenizer):
             if not path.is_file():
@@ -45,13 +45,7 @@ class OnnxEncoder:
             raise ArtifactError(f"{tokenizer}: damaged: {error}") from error
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.enable_padding()
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = 2
-        options.inter_op_num_threads = 1
-        try:
-            self._session = ort.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's own exception classes share no public base
-            raise ArtifactError(f"{weights}: damaged or not an ONNX model: {error}") from error
+        self._session = open_session(weights)
         self.dimension = int(self._session.get_outputs()[0].shape[-1])
 
     def encode(self, texts: Sequence[str]) -> Floats:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from revelio.encoders.inference import open_session
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
-from revelio.errors import ArtifactError
 from revelio.ranker.head import Head
 from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
 from revelio.types import Incident, Query
@@ -46,16 +46,7 @@ class Ranker:
         known: Mapping[str, Floats] | None = None,
     ) -> None:
         """``weights`` is the network in ONNX; ``known`` are vectors of texts made before; the rest is from the manifest."""
-        import onnxruntime as ort  # noqa: PLC0415  importing it costs 100 ms that `revelio --help` need not pay
-
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = 2
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        try:
-            self._session = ort.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's own exception classes share no public base
-            raise ArtifactError(f"{weights}: damaged or not an ONNX model: {error}") from error
+        self._session = open_session(weights)
         self.name = name
         self.text = text
         self.calibration = calibration
