@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from revelio.candidates import candidates
@@ -19,7 +19,7 @@ from revelio.ranker.head import Head
 from revelio.ranker.moves import Move, move
 from revelio.ranker.session import Ranker
 from revelio.telemetry import traced
-from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
+from revelio.types import Entity, Factor, Incident, Query, RankedQuery, Recommendation
 
 _LEFT = "a result that stands out may show the cause already"
 
@@ -39,8 +39,6 @@ class Recommender:
         """``catalog`` gives the candidates of incidents that bring none of their own."""
         self.ranker = ranker
         self.catalog = catalog
-        # A system has the same parts for days, and what the encoder knows of the candidates hangs on these very tuples.
-        self._candidates = lru_cache(maxsize=8)(lambda inventory: candidates(catalog, inventory))
 
     @property
     def model(self) -> str:
@@ -53,7 +51,12 @@ class Recommender:
 
     def candidates(self, incident: Incident) -> tuple[Query, ...]:
         """The incident's own candidates, else catalog x inventory."""
-        return incident.candidates or self._candidates(frozenset(incident.evidence.entities))
+        return incident.candidates or self._of_inventory(frozenset(incident.evidence.entities))
+
+    @cached_property
+    def _of_inventory(self) -> Callable[[frozenset[Entity]], tuple[Query, ...]]:
+        # A system has the same parts for days, and what the encoder knows of the candidates hangs on these very tuples.
+        return lru_cache(maxsize=8)(lambda inventory: candidates(self.catalog, inventory))
 
     @traced("revelio.rank")
     def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
