@@ -109,7 +109,9 @@ def _chosen(wanted: str, planned: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def relabel(out: Recorded, json: Json = False) -> None:
-    """Judge recorded incidents by labels.yaml as it is now, from the results that were recorded. Freeze again afterwards.
+    """Judge recorded incidents by labels.yaml and the catalog as they are now, from the results that were recorded.
+
+    A metric whose ripple was changed in the catalog is read again from its recorded series. Freeze again afterwards.
 
     \b
     Examples:

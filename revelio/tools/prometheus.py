@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
@@ -96,7 +97,7 @@ class Prometheus:
     def run(self, query: Query, scope: Scope) -> Result:
         """The series over baseline and window; the furthest of them gives the signal."""
         answers = self._range(self.render(query, scope), scope)
-        measure = self._measure(query.template)
+        measure = _measure(self.spec, query.template)
         entity = _about(query)
         series = tuple(
             Series(entity, _series_name(a.labels, measure.metric), measure.unit, a.times, a.values) for a in answers if a.times
@@ -127,15 +128,6 @@ class Prometheus:
             if a.labels.get(metric.label) and a.times
         ]
 
-    def _measure(self, template: QueryTemplate) -> _Measure:
-        reading = next((r for r in template.reads if r.source == "series"), None)
-        if reading is None:
-            return _Measure("value", "", "both", 0.0)
-        metric = next((m for m in self.spec.metrics if m.name == reading.metric), None)
-        if metric is None:
-            return _Measure(reading.metric, "", reading.direction, 0.0)
-        return _Measure(reading.metric, metric.unit, reading.direction, metric.noise, metric.absent_is_zero)
-
     def _range(self, text: str, scope: Scope) -> list[_Answer]:
         """Series on a grid that all metrics share; points that are not numbers are left out."""
         length = scope.window.end - scope.baseline.start
@@ -165,6 +157,22 @@ class Prometheus:
 def _points(labels: dict[str, str], points: list[tuple[float, str]]) -> _Answer:
     kept = [(t, v) for t, text in points if math.isfinite(t) and math.isfinite(v := float(text))]
     return _Answer(labels, tuple(t for t, _ in kept), tuple(v for _, v in kept))
+
+
+def strength(spec: ToolSpec, template: QueryTemplate, series: Iterable[Series], scope: Scope) -> float:
+    """The signal of a template's series by the catalog as it is now: of those just read, or of recorded ones."""
+    measure = _measure(spec, template)
+    return signal(max((_distance(s, measure, scope) for s in series), default=0.0))
+
+
+def _measure(spec: ToolSpec, template: QueryTemplate) -> _Measure:
+    reading = next((r for r in template.reads if r.source == "series"), None)
+    if reading is None:
+        return _Measure("value", "", "both", 0.0)
+    metric = next((m for m in spec.metrics if m.name == reading.metric), None)
+    if metric is None:
+        return _Measure(reading.metric, "", reading.direction, 0.0)
+    return _Measure(reading.metric, metric.unit, reading.direction, metric.noise, metric.absent_is_zero)
 
 
 def _distance(series: Series, measure: _Measure, scope: Scope) -> float:
