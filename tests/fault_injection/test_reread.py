@@ -32,7 +32,7 @@ def run(signal: float, healthy: float | None, template: str = "prometheus.cpu") 
 def test_a_signal_that_a_smaller_ripple_makes_present_is_told_with_what_health_says() -> None:
     (again,) = reread(run(0.1, None), catalog(noise=0.01))
     assert again.result.signal > 0.5
-    assert again.healthy_signal == pytest.approx(0.0, abs=0.1)
+    assert again.healthy_signal is not None and again.healthy_signal < 0.5
 
 
 def test_a_signal_that_a_larger_ripple_hides_is_absent() -> None:
