@@ -26,7 +26,8 @@ SNAPSHOT_TRACES, RUN_TRACES, LINKED_TRACES = 200, 100, 20
 ENOUGH_SPANS = 30
 """Spans of one operation among the traces of its service that spare asking for the operation by itself."""
 
-FEWEST_TRACES = 10
+FEWEST_TRACES = 1
+"""Rows that are asked for one by one make traces of a megabyte: one of them tells more than an error does."""
 REMEMBERED, REMEMBERED_S, SETTLED_S = 64, 60.0, 3.0
 """Samples kept and for how long: enough for every view of ten services. A window's traces are settled this long after its end."""
 
