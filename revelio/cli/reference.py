@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from pydantic_core import PydanticUndefined
 from revelio.catalog import bundled_catalog
 from revelio.catalog.reference import reference as catalog_page
 from revelio.cli.app import build
+from revelio.evaluation.markdown import page as figures_page
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
 from revelio.settings import BUNDLED, Backend, LearningSettings, OidcSettings, Settings, SystemSettings
 
@@ -22,7 +24,13 @@ WIDTH = 100
 
 def pages() -> dict[str, str]:
     """Every generated page by file name."""
-    return {"cli.md": cli_page(), "settings.md": settings_page(), "catalog.md": catalog_page(bundled_catalog())}
+    evaluation = json.loads((BUNDLED / "model" / "evaluation.json").read_text(encoding="utf-8"))
+    return {
+        "cli.md": cli_page(),
+        "settings.md": settings_page(),
+        "catalog.md": catalog_page(bundled_catalog()),
+        "figures.md": figures_page(evaluation),
+    }
 
 
 def cli_page() -> str:
