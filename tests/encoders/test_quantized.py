@@ -52,9 +52,7 @@ def test_a_report_in_int8_has_the_neighbours_that_it_had(encoded: tuple[Floats, 
     first = float(np.mean(full[:, 0] == small[:, 0]))
     third = float(np.mean([one in near[:3] for one, near in zip(full[:, 0], small, strict=True)]))
     shared = float(np.mean([len(set(one) & set(other)) / 10 for one, other in zip(full, small, strict=True)]))
-    print(
-        f"\nthe nearest report is the same for {first:.3f}, among the first three for {third:.3f}; {shared:.3f} of ten are the same"
-    )
+    print(f"\nnearest report: the same for {first:.3f}, among the first three for {third:.3f}; {shared:.3f} of ten are the same")
     assert third > 0.97
     assert shared > 0.85
 
