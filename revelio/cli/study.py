@@ -21,6 +21,9 @@ def study(
     only: Annotated[list[str] | None, typer.Option("--only", help="A variant; may be given several times.")] = None,
     device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    encoder: Annotated[
+        Path | None, typer.Option("--encoder", help="A model folder whose report encoder all variants take, but no_fine_tuning.")
+    ] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     json: Json = False,
@@ -34,14 +37,14 @@ def study(
     \b
     Examples:
       revelio study
-      revelio study --only whole --only share_25 --only share_50
+      revelio study --encoder revelio/bundled/model --only whole --only share_25 --only share_50
       revelio study --json > study.json
     """
     with needs_training_packages():
         from revelio.evaluation.study import study as compare
         from revelio.training.arguments import TrainArguments
 
-    arguments = TrainArguments(dataset, work, settings_catalog(catalog), device=device.value, seed=seed)
+    arguments = TrainArguments(dataset, work, settings_catalog(catalog), device=device.value, seed=seed, encoder=encoder)
     with StepBars() as bars:
         found = compare(arguments, only or (), bars.report)
     if html:

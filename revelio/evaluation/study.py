@@ -48,6 +48,7 @@ class Variant:
             fine_tune=whole.fine_tune if self.fine_tuned else 0,
             share=self.share,
             also=tuple(shown[: self.few]),
+            encoder=whole.encoder if self.fine_tuned else None,
         )
 
 
@@ -74,7 +75,7 @@ def study(whole: TrainArguments, only: Sequence[str] = (), progress: Progress = 
         raise InvalidInputError(f"no variant {unknown[0]!r}; there are: {', '.join(names)}")
     dataset = open_dataset(whole.dataset)
     shown = _to_show(dataset)
-    wanted = [v for v in VARIANTS if (not only or v.name in only) and (not v.few or shown)]
+    wanted = [v for v in VARIANTS if (not only or v.name in only) and v.few <= len(shown)]
     found: dict[str, Evaluation] = {}
     for number, variant in enumerate(wanted):
         told = _prefixed(progress, f"{variant.name} ({number + 1} of {len(wanted)})")
@@ -92,6 +93,6 @@ def _prefixed(progress: Progress, prefix: str) -> Progress:
 
 
 def _to_show(dataset: Dataset) -> list[str]:
-    """Which of the new application's incidents are shown to few-shot models, by lot; none when too few would be left."""
+    """Which of the new application's incidents are shown to few-shot models, by lot: never more than half of them."""
     there = sorted((i.record.id for i in dataset.read(NEW_APP)), key=lambda i: hashlib.sha256(i.encode()).hexdigest())
-    return there[: max(FEW)] if len(there) >= 2 * max(FEW) else []
+    return there[: max((n for n in FEW if 2 * n <= len(there)), default=0)]

@@ -17,7 +17,7 @@ from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, incident
 pytest.importorskip("torch")
 
 from revelio.evaluation import study as module
-from revelio.evaluation.study import FEW, RANKS, VARIANTS, study
+from revelio.evaluation.study import FEW, RANKS, VARIANTS, Variant, study
 from revelio.training.arguments import TrainArguments
 
 
@@ -31,6 +31,8 @@ def whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> TrainArguments:
     monkeypatch.setattr(module, "FEW", (2, 4))
+    few = (Variant("few_10", "", few=2), Variant("few_30", "", few=4))
+    monkeypatch.setattr(module, "VARIANTS", (*(v for v in VARIANTS if not v.few), *few))
     kinds = list(KINDS)
     new = [labelled(500 + i, kinds[i % 3], PLACES[i % 5], "new_app") for i in range(8)]
     data = write_dataset([*incidents[:12], *new])
@@ -45,6 +47,14 @@ def test_every_variant_is_scored_on_incidents_that_none_was_shown(whole: TrainAr
         figures = by_split["new_app"]
         assert isinstance(figures, FaultFigures)
         assert figures.incidents == 4
+
+
+def test_what_would_need_more_than_half_of_the_new_application_is_left_out(
+    whole: TrainArguments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FEW", (2, 5))
+    monkeypatch.setattr(module, "VARIANTS", (VARIANTS[0], Variant("few_10", "", few=2), Variant("few_30", "", few=5)))
+    assert set(study(whole).by_method) == {"whole", "few_10"}
 
 
 def test_a_model_that_is_there_is_not_trained_again(whole: TrainArguments, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +76,8 @@ def test_each_variant_differs_from_the_whole_in_one_thing(whole: TrainArguments)
     for variant in VARIANTS[1:]:
         arguments = variant.arguments(whole, shown)
         different = [f for f in TrainArguments.__slots__ if getattr(arguments, f) != getattr(plain, f)]
-        assert len(different) == 2, f"{variant.name}: {different}"
-        assert "out" in different
+        own_encoder = {"encoder"} if variant.name == "no_fine_tuning" else set()
+        assert len(set(different) - {"out"} - own_encoder) == 1, f"{variant.name}: {different}"
+        assert {"out"} | own_encoder <= set(different)
     assert replace(plain, out=whole.out) == whole
     assert {"rank", "gap", "latency_rank"} <= set(RANKS)
