@@ -49,7 +49,7 @@ class TrafficFlood(FaultKind):
     category = "load and queue"
     burdens_host = True
     explanation = "Far more visitors than usual come to the site or to some of its pages, more than the service can answer."
-    strengths: ClassVar = {"hard": {"visitors": 900, "seconds": 120.0}, "moderate": {"visitors": 650, "seconds": 120.0}}
+    strengths: ClassVar = {"hard": {"visitors": 800, "seconds": 120.0}, "moderate": {"visitors": 650, "seconds": 120.0}}
     settle_s = 12.0
     LEAST_RATE = 20.0
     """Requests a second, some times as many as the ordinary visitors make."""
