@@ -17,7 +17,10 @@ from revelio.types import Incident, Query
 
 COLUMNS = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS)
 WRONG_KEPT = 60
-"""Wrong candidates that an incident teaches with: all that read something unusual first, the rest by lot."""
+"""Wrong candidates that an incident teaches with: so many of those that read the most unusual, and as many of all by lot.
+
+Without the latter, trees take whatever reads nothing for what shows the cause: they never saw it be wrong.
+"""
 
 
 class BoostedTrees:
@@ -45,7 +48,7 @@ class BoostedTrees:
             flat = self._flat(example.incident, example.queries)
             good = example.grades == 3
             unusual = np.argsort(-flat[:, 1] - 1e-3 * rng.random(len(flat)))
-            kept = np.union1d(np.flatnonzero(good), unusual[:WRONG_KEPT])
+            kept = np.union1d(np.flatnonzero(good), np.append(unusual[:WRONG_KEPT], rng.permutation(len(flat))[:WRONG_KEPT]))
             rows.append(flat[kept])
             right.append(good[kept])
         labels = np.concatenate(right) if right else np.zeros(0)
