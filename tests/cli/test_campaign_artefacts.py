@@ -17,7 +17,7 @@ def test_marks_are_shown_with_whether_a_real_fault_leaves_them(revelio: CommandL
     store(tmp_path, *(a_run(f"h{n}", "cpu_hog", processes=54.0) for n in range(3)), *(a_run(f"q{n}", "none") for n in range(3)))
     ran = revelio("campaign", "artefacts", "--out", tmp_path)
     (line,) = [x for x in ran.out.splitlines() if x.startswith("cpu_hog") and "series processes up" in x]
-    assert line.split()[4:7] == ["100%", "0%", "no"]
+    assert line.split()[4:7] == ["100%", "0%", "yes"]
 
 
 def test_a_strong_mark_that_nobody_has_explained_is_an_error_when_strict(revelio: CommandLine, tmp_path: Path) -> None:
