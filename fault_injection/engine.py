@@ -21,6 +21,7 @@ import requests
 from docker.errors import DockerException, NotFound
 from docker.models.containers import Container
 
+from fault_injection.open_files import established, target_of
 from revelio.errors import FaultError
 
 
@@ -339,8 +340,8 @@ class DockerEngine:
     def open_connections(self, service: str, spared: Collection[int] = ()) -> frozenset[int]:
         """From the kernel's table, and that of its network."""
         process = Path(f"/proc/{self.pid(service)}")
-        sockets = {f"socket:[{inode}]" for inode in _established((process / "net" / "tcp").read_text(), spared)}
-        return frozenset(number for number in self.open_files(service) if _target(process / "fd" / str(number)) in sockets)
+        sockets = {f"socket:[{inode}]" for inode in established((process / "net" / "tcp").read_text(), spared)}
+        return frozenset(number for number in self.open_files(service) if target_of(process / "fd" / str(number)) in sockets)
 
     def file_limit(self, service: str) -> int:
         """The soft limit."""
@@ -386,26 +387,6 @@ class DockerEngine:
                 if (folder / name).exists():
                     return folder / name
         raise FaultError(f"the control group of {service} has no {controller} file {name} on this machine")
-
-
-def _established(table: str, spared: Collection[int]) -> frozenset[str]:
-    """The inodes of established connections with other machines in what the kernel's ``net/tcp`` says."""
-    found = set()
-    for line in table.splitlines()[1:]:
-        _, _, there, state, *rest = line.split()
-        address, _, port = there.partition(":")
-        # Addresses are written backwards: the last byte is the first one of 127.0.0.1.
-        if state == "01" and not address.endswith("7F") and int(port, 16) not in spared:
-            found.add(rest[5])
-    return frozenset(found)
-
-
-def _target(link: Path) -> str:
-    """What an open file is; nothing when it was closed meanwhile."""
-    try:
-        return str(link.readlink())
-    except FileNotFoundError:
-        return ""
 
 
 def _said(command: list[str], what: str) -> str:
