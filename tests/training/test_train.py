@@ -101,6 +101,35 @@ def test_the_exported_network_gives_what_torch_gives(catalog: Catalog, tmp_path:
             np.testing.assert_allclose(got, want.numpy(), atol=2e-4)
 
 
+@pytest.mark.parametrize("factors", [1, 2, 3])
+def test_what_is_exported_scatters_rows_and_gives_what_torch_gives_for_several_incidents(tmp_path: Path, factors: int) -> None:
+    import onnx
+    import onnxruntime as ort
+
+    torch.manual_seed(4)
+    network = Network(8, 5, 4, factors=factors).eval()
+    export_network(network, 8, 5, 4, tmp_path / "n.onnx")
+    scattered = [n.input[1] for n in onnx.load(tmp_path / "n.onnx").graph.node if n.op_type == "ScatterElements"]
+    assert len(scattered) == {3: 0, 2: 2, 1: 4}[factors]  # logsumexp scatters single figures
+    inputs = {
+        "report": torch.randn(2, 8),
+        "tool_text": torch.randn(4, 8),
+        "template_text": torch.randn(6, 8),
+        "features": torch.randn(40, 5),
+        "components": torch.randn(5, 4),
+        "incident_of_tool": torch.tensor([0, 0, 1, 1]),
+        "tool_of_template": torch.tensor([0, 1, 1, 2, 3, 3]),
+        "template_of_query": torch.arange(40) % 6,
+        "incident_of_component": torch.tensor([0, 0, 0, 1, 1]),
+        "near": torch.arange(40) % 9,
+    }
+    with torch.no_grad():
+        expected = network(*(inputs[n] for n in INPUTS))
+    got = ort.InferenceSession(str(tmp_path / "n.onnx")).run(None, {n: t.numpy() for n, t in inputs.items()})
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, other.numpy(), atol=2e-4)
+
+
 def test_two_runs_with_one_seed_give_the_same_weights(
     model: Path,
     catalog: Catalog,
