@@ -8,6 +8,7 @@ import shutil
 import warnings
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -126,13 +127,21 @@ def scatter_rows(path: Path) -> None:
     logging.getLogger("onnxscript").setLevel(logging.ERROR)
     model = optimizer.optimize(onnx.load(path))
     made_by = {name: node for node in model.graph.node for name in node.output}
+
+    def made(name: str, by: str) -> Any:
+        return node if (node := made_by.get(name)) is not None and node.op_type == by else None
+
     for node in model.graph.node:
         if node.op_type != "ScatterElements":
             continue
         # An index as wide as the rows was repeated from one column. That of single figures, as for logsumexp, is none.
-        index = made_by.get(node.input[1])
-        column = index.input[0] if index is not None and index.op_type == "Expand" else node.input[1]
-        if column in made_by and made_by[column].op_type == "Unsqueeze":
+        _, index, values = node.input
+        column = wide.input[0] if (wide := made(index, "Expand")) else index
+        if made(column, "Unsqueeze"):
+            # Torch cuts what is to be added to the size of the index, which is its own.
+            cut = made(values, "Slice")
+            if cut and (size := made(cut.input[2], "Shape")) and size.input[0] == index:
+                node.input[2] = cut.input[0]
             node.op_type, node.input[1] = "ScatterND", column
             del node.attribute[[a.name for a in node.attribute].index("axis")]
     onnx.save(optimizer.optimize(model), path)
