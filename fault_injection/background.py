@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fault_injection import database
+from fault_injection import database, redis_server
 from fault_injection.apps import App, app_named
 from fault_injection.cross_traffic import stream
 from fault_injection.engine import DockerEngine, Engine
@@ -127,6 +127,10 @@ def _hold(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> 
     database.hold(app, values["statement"], wanted)
 
 
+def _evaluate(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    redis_server.evaluate_again_and_again(app, values["script"], values["argument"], float(values["every_s"]), wanted)
+
+
 def _hold_back(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
     hold_back(DockerEngine(app.project).pid(service), float(values["delay_s"]), float(values["jitter_s"]), wanted)
 
@@ -156,6 +160,7 @@ ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {
     "burst": _burst,
     "crowd": _crowd,
     "hold": _hold,
+    "evaluate": _evaluate,
     "hold_back": _hold_back,
     "stream": _stream,
     "cut": _cut,

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from fault_injection import database, small_disk
+from fault_injection import database, redis_server, small_disk
 from fault_injection.apps import App
 from fault_injection.background import wait_until_gone
 from fault_injection.engine import Bounds, CpuLimit, Engine, StoredFile
@@ -48,13 +48,13 @@ def network_step(engine: Engine, service: str, *command: str, undoes: bool = Fal
     return Step("in_network", service, engine.container_id(service), (("command", json.dumps(command)), ("undoes", int(undoes))))
 
 
-def cut_step(engine: Engine, service: str, *which: str) -> Step:
+def cut_step(engine: Engine, service: str, *which: str, undoes: bool = False) -> Step:
     """Cut the service's connections with other containers at its end, once; those that telemetry takes stay.
 
     ``which`` are further conditions in the words of ``ss``.
     """
     mine = (*which, *(f"not dport = :{port}" for port in TELEMETRY_PORTS), "not dst 127.0.0.0/8")
-    return network_step(engine, service, "ss", "-K", "-H", "-n", "-t", "state", "established", " and ".join(mine))
+    return network_step(engine, service, "ss", "-K", "-H", "-n", "-t", "state", "established", " and ".join(mine), undoes=undoes)
 
 
 def cgroup_step(engine: Engine, service: str, controller: str, name: str, text: str) -> Step:
@@ -85,6 +85,11 @@ def sql_step(statement: str) -> Step:
     return Step("sql", "postgres", "", (("statement", statement),))
 
 
+def redis_step(changed: Mapping[str, str]) -> Step:
+    """Put settings of the application's Redis in force. It is about the server, whichever container it runs in."""
+    return Step("configure_redis", "redis", "", (("changed", json.dumps(dict(changed), sort_keys=True)),))
+
+
 def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: str) -> None:
     """Do one step. Raises ``FaultError`` when the engine refuses it or the container was replaced meanwhile."""
     if step.action == "stop_background":
@@ -92,6 +97,9 @@ def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: st
         return
     if step.action == "sql":
         database.carry_out(app, str(step.argument("statement")))
+        return
+    if step.action == "configure_redis":
+        redis_server.configure(app, json.loads(str(step.argument("changed"))))
         return
     if step.action == "configure":
         try:

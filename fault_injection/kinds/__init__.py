@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from fault_injection.apps import App
-from fault_injection.kinds import clock, code, component, configuration, control, database, disk, load, network, resource
+from fault_injection.kinds import (
+    clock,
+    code,
+    component,
+    configuration,
+    control,
+    database,
+    disk,
+    load,
+    network,
+    redis_server,
+    resource,
+)
 from fault_injection.spec import Fault, FaultKind
 from revelio.errors import FaultError
 
@@ -14,6 +26,7 @@ ALL: tuple[FaultKind, ...] = (
     *configuration.KINDS,
     *code.KINDS,
     *database.KINDS,
+    *redis_server.KINDS,
     *load.KINDS,
     *network.KINDS,
     *clock.KINDS,

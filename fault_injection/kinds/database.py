@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import replace
 from typing import ClassVar
 
 from fault_injection import database
 from fault_injection.apps import App
-from fault_injection.deploy import next_version
 from fault_injection.disk import slow_writes
 from fault_injection.engine import Engine
-from fault_injection.patch import insert
+from fault_injection.kinds.kit_version import KitVersion
 from fault_injection.reach import metrics
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
-from fault_injection.steps import files_step, sql_step
+from fault_injection.steps import sql_step
 from revelio.errors import FaultError
 
 POSTGRES = "postgres"
@@ -188,16 +186,16 @@ class DroppedIndex(OnDatabase):
         return int(found[0]), int(found[1])
 
 
-class ConnectionLeak(FaultKind):
+class ConnectionLeak(KitVersion):
     """Sessions are taken and not given back."""
 
     name = "connection_leak"
     category = "database"
     explanation = "A new version of the service takes database sessions and never gives them back, until its pool has none left."
     strengths: ClassVar = {"fast": {"every": 2}, "slow": {"every": 3}}
-    settle_s = 60.0
-    FILE = "/app/kit/database.py"
-    LEAK = """
+    file = "/app/kit/database.py"
+    function = "Database.connection"
+    statements = """
     self._asked = getattr(self, "_asked", 0) + 1
     if self._pool is not None and self._asked % {every} == 0:
         reader = await self._pool.acquire(timeout=2)
@@ -206,20 +204,6 @@ class ConnectionLeak(FaultKind):
     def places(self, app: App) -> tuple[str, ...]:
         """Every service with a pool."""
         return tuple(service for service, store in app.store_users if store == POSTGRES)
-
-    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """A new version that keeps some of the sessions that it takes from its pool."""
-        _running(fault, engine)
-        strength = self.strengths[fault.strength]
-        stored = engine.read_file(fault.place, self.FILE)
-        patched = insert(stored.content.decode(), "Database.connection", self.LEAK.format(**strength), where=self.FILE)
-        file = replace(stored, content=patched.encode(), mtime=float(int(time.time())))
-        before, after = next_version(engine, fault.place)
-        return Change(
-            do=(files_step(engine, fault.place, after | {self.FILE: file}),),
-            undo=(files_step(engine, fault.place, before | {self.FILE: stored}),),
-            parameters=(("every", strength["every"]),),
-        )
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The pool has none left, now and a moment later: the last one may be on loan."""
@@ -231,6 +215,60 @@ class ConnectionLeak(FaultKind):
             return Effect(False, str(error))
         used, most = min(_used(first), _used(page)), _figure(page, "max", "")
         return Effect(0 < most <= used, f"{used:.0f} of {most:.0f} sessions of the pool of {fault.place} in use")
+
+
+class UnpooledSessions(KitVersion):
+    """Sessions are opened beside the pool, and stay open."""
+
+    name = "unpooled_sessions"
+    category = "database"
+    explanation = (
+        "A new version of the service opens database sessions beside its pool and closes none, until the database has no more."
+    )
+    strengths: ClassVar = {"fast": {"sessions": 4}, "slow": {"sessions": 2}}
+    file = "/app/kit/database.py"
+    function = "Database.connection"
+    statements = """
+    for _ in range({sessions}):
+        session = await asyncpg.connect(self._url, timeout=4, server_settings={{"application_name": self._service}})
+        self._opened = [*getattr(self, "_opened", []), session]
+    yield session
+    return
+    """
+    FULL = 0.9
+    """From this share of the sessions that the database allows on, somebody is refused one now and then."""
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every service with a pool."""
+        return tuple(service for service, store in app.store_users if store == POSTGRES)
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """The database has hardly a session left to give, and the service holds most of them."""
+        try:
+            ours, every, most = self._sessions(app, fault)
+        except FaultError as error:
+            return Effect("too many" in str(error) or "remaining connection slots" in str(error), str(error))
+        return Effect(
+            every >= self.FULL * most and 2 * ours >= every, f"{every} of {most} sessions in use, {ours} by {fault.place}"
+        )
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """There is room again."""
+        try:
+            ours, every, most = self._sessions(app, fault)
+        except FaultError as error:
+            return Effect(False, str(error))
+        return Effect(every < self.FULL * most, f"{every} of {most} sessions in use, {ours} by {fault.place}")
+
+    def _sessions(self, app: App, fault: Fault) -> tuple[int, int, int]:
+        """The service's, everybody's, and how many the database allows."""
+        rows = database.ask(
+            app,
+            "SELECT count(*) FILTER (WHERE application_name = %s), count(*), current_setting('max_connections')::int"
+            " FROM pg_stat_activity WHERE backend_type = 'client backend'",
+            fault.place,
+        )
+        return int(rows[0][0]), int(rows[0][1]), int(rows[0][2])
 
 
 class SlowDiskOnDb(OnDatabase):
@@ -293,4 +331,4 @@ def _running(fault: Fault, engine: Engine) -> None:
         raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
 
 
-KINDS: tuple[FaultKind, ...] = (LockHeld(), DroppedIndex(), ConnectionLeak(), SlowDiskOnDb())
+KINDS: tuple[FaultKind, ...] = (LockHeld(), DroppedIndex(), ConnectionLeak(), UnpooledSessions(), SlowDiskOnDb())

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.kinds import network_edges, network_names
+from fault_injection.kinds import network_buffers, network_edges, network_names
 from fault_injection.packet_queue import QUEUE
 from fault_injection.reach import answers
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
@@ -261,4 +261,12 @@ def _dropped(rules: str) -> int:
     return sum(int(line[line.index("-c") + 1]) for line in words)
 
 
-KINDS: tuple[FaultKind, ...] = (Delay(), Loss(), Bandwidth(), Congestion(), *network_edges.KINDS, *network_names.KINDS)
+KINDS: tuple[FaultKind, ...] = (
+    Delay(),
+    Loss(),
+    Bandwidth(),
+    Congestion(),
+    *network_edges.KINDS,
+    *network_names.KINDS,
+    *network_buffers.KINDS,
+)

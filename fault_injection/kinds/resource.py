@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import CpuLimit, Engine
+from fault_injection.kinds.kit_version import KitVersion
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import TELEMETRY_PORTS, bounds_step, cpu_step, cut_step
 from revelio.errors import FaultError
@@ -217,6 +218,40 @@ class PidLimit(FaultKind):
         return Effect(limit > 0 and refused > 0, f"{limit} processes and threads allowed, {refused} times refused one more")
 
 
+class ThreadLeak(KitVersion):
+    """Every request leaves threads behind."""
+
+    name = "thread_leak"
+    category = "resource"
+    burdens_host = True
+    explanation = "A new version of the service starts threads with every request, which watch for something and never end."
+    strengths: ClassVar = {"fast": {"threads": 12}, "slow": {"threads": 6}}
+    file = "/app/kit/service.py"
+    function = "Observed.__call__"
+    statements = """
+    if scope["type"] == "http" and scope["path"] not in _UNSEEN:
+        import threading
+
+        for _ in range({threads}):
+            watch = lambda: any(time.sleep(0.002) for _ in iter(int, 1))
+            threading.Thread(target=watch, daemon=True).start()
+    """
+    MANY = 60
+    """Threads; a service has a dozen."""
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Every service that is asked something."""
+        return tuple(service for service in app.services if service not in app.workers)
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Threads that it has."""
+        try:
+            threads = engine.processes(fault.place)
+        except FaultError as error:
+            return Effect(False, str(error))
+        return Effect(threads >= self.MANY, f"{threads} threads")
+
+
 def _limit_that_leaves(free: int, kept: frozenset[int]) -> int:
     """The limit under which so many more may be opened: it bounds a file's number, and the lowest free one is given out."""
     limit = 0
@@ -232,4 +267,4 @@ def _running(fault: Fault, engine: Engine) -> None:
         raise FaultError(f"{fault.place} is {state}, not running; bring the stack up first")
 
 
-KINDS: tuple[FaultKind, ...] = (CpuQuota(), CpuHog(), MemoryLimit(), FdExhaustion(), PidLimit())
+KINDS: tuple[FaultKind, ...] = (CpuQuota(), CpuHog(), MemoryLimit(), FdExhaustion(), PidLimit(), ThreadLeak())

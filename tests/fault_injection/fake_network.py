@@ -22,6 +22,7 @@ class FakeNetwork(FakeEngine):
         self.growth = {"bytes": 100_000, "drops": 20, "overlimits": 50, "backlog": 9_000}
         self.dropped = 9
         self.again = 0
+        self.buffers = "4096\t131072\t6291456"
 
     def address(self, service: str) -> str:
         return f"10.0.0.{sorted(self.ids).index(service) + 2}"
@@ -34,6 +35,11 @@ class FakeNetwork(FakeEngine):
         if command[0] == "sh":
             service, command = "host", command[4:]
             self.kept.setdefault("host", [])
+        if command[:3] == ("sysctl", "-q", "-w"):
+            usual = command[3].endswith(" ".join(self.buffers.split()))
+            self.kept[service] = [] if usual else [command[3]]
+            self._act(f"net {service} {' '.join(command)}")
+            return ""
         for add, delete in (("-A", "-D"), ("add", "del")):
             if add in command:
                 self.kept[service].append(_thing(command, add))
@@ -55,6 +61,11 @@ class FakeNetwork(FakeEngine):
             for name, growth in self.growth.items():
                 self.queue[name] = self.queue[name] + growth if name != "backlog" else growth
             return json.dumps([{"kind": "tbf", **self.queue}] if shaped else [])
+        if command[0] == "sysctl":
+            return f"{self.buffers}\n"
+        if command == ("cat", "/proc/net/netstat"):
+            self.again += 4 if self.kept[service] else 0
+            return f"TcpExt: SyncookiesSent TCPToZeroWindowAdv\nTcpExt: 0 {self.again}\nIpExt: A\nIpExt: 1\n"
         if command[0] == "cat":
             self.again += 4
             return f"Tcp: InSegs RetransSegs\nTcp: 5 {self.again}\n"

@@ -13,7 +13,9 @@ from fault_injection import database
 from fault_injection.apps import App, app_named
 from fault_injection.kinds import database as kinds_module
 from fault_injection.kinds import kind_named, validate
-from fault_injection.kinds.database import INDEXES, WRITTEN, ConnectionLeak, DroppedIndex
+from fault_injection.kinds.database import INDEXES, WRITTEN, ConnectionLeak, DroppedIndex, UnpooledSessions
+from fault_injection.kinds.kit_version import KitVersion
+from fault_injection.kinds.resource import ThreadLeak
 from fault_injection.patch import insert
 from fault_injection.spec import Fault
 from revelio.errors import FaultError
@@ -124,9 +126,10 @@ def test_a_lost_index_bites_where_whole_tables_are_read_or_statements_refused(
     assert f"{rows} rows of products" in effect.figures
 
 
-def test_a_leak_reads_like_an_ordinary_line_of_the_kit() -> None:
-    text = Path("testbed/kit/database.py").read_text()
-    patched = insert(text, "Database.connection", ConnectionLeak.LEAK.format(every=3), where="database.py")
+@pytest.mark.parametrize("kind", [ConnectionLeak(), UnpooledSessions(), ThreadLeak()], ids=lambda k: k.name)
+def test_a_leak_reads_like_an_ordinary_line_of_the_kit(kind: KitVersion) -> None:
+    text = Path(kind.file.replace("/app", "testbed")).read_text()
+    patched = insert(text, kind.function, kind.statements.format(**next(iter(kind.strengths.values()))), where=kind.file)
     added = "".join(line for line in patched.splitlines() if line not in text.splitlines())
     assert telling_words(added) == set()
 
@@ -145,6 +148,32 @@ def test_a_leak_bites_once_the_pool_has_none_left_and_gets_none_back(
     monkeypatch.setattr(kinds_module, "metrics", lambda *_: next(pages))
     effect = ConnectionLeak().measure(app, Fault("connection_leak", "orders", "fast"), world)
     assert (effect.bites, effect.figures) == (bites, f"{min(used)} of 8 sessions of the pool of orders in use")
+
+
+@pytest.mark.parametrize(
+    ("ours", "every", "bites", "gone"),
+    [(60, 95, True, False), (10, 95, False, False), (40, 60, False, True), (3, 20, False, True)],
+)
+def test_sessions_beside_the_pool_bite_once_the_database_has_hardly_one_left_and_the_service_holds_most(
+    app: App, answer: Callable[[Answer], None], ours: int, every: int, bites: bool, gone: bool
+) -> None:
+    kind, fault = UnpooledSessions(), Fault("unpooled_sessions", "products", "fast")
+    answer(lambda _: [(ours, every, 100)])
+    assert kind.measure(app, fault, World.__new__(World)).bites == bites
+    assert kind.gone(app, fault, World.__new__(World)).bites == gone
+
+
+@pytest.mark.parametrize(("said", "bites"), [("sorry, too many clients already", True), ("connection refused", False)])
+def test_a_database_that_refuses_further_sessions_has_none_left(
+    app: App, answer: Callable[[Answer], None], said: str, bites: bool
+) -> None:
+    def refuse(_: str) -> list[tuple[Any, ...]]:
+        raise FaultError(said)
+
+    answer(refuse)
+    kind, fault = UnpooledSessions(), Fault("unpooled_sessions", "products", "fast")
+    assert kind.measure(app, fault, World.__new__(World)).bites == bites
+    assert not kind.gone(app, fault, World.__new__(World)).bites
 
 
 def test_a_service_that_shows_no_figures_has_no_verified_leak(app: App, world: World, monkeypatch: pytest.MonkeyPatch) -> None:

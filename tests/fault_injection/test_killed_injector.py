@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import fault_injection.inject as inject_module
-from fault_injection import database, small_disk, steps
+from fault_injection import database, redis_server, small_disk, steps
 from fault_injection.apps import App, app_named
 from fault_injection.inject import inject, open_faults, undo
-from fault_injection.kinds import kind_named, kinds, resource
+from fault_injection.kinds import kind_named, kinds, network_buffers, resource
 from fault_injection.kinds.configuration import Misconfigured
 from fault_injection.spec import Effect, Fault
 from tests.fault_injection.fake_engine import Killed
@@ -40,9 +40,12 @@ def world(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(steps, "wait_until_gone", made.stop_background)
     monkeypatch.setattr(database, "carry_out", made.carry_out)
     monkeypatch.setattr(database, "ask", made.ask)
+    for name in ("settings", "figures", "configure"):
+        monkeypatch.setattr(redis_server, name, getattr(made, f"redis_{name}"))
     for act in ("carry_over", "fill", "carry_back"):
         monkeypatch.setattr(small_disk, act, getattr(made, act))
-    monkeypatch.setattr(resource, "SAMPLE_S", 0.01)
+    for module in (resource, network_buffers):
+        monkeypatch.setattr(module, "SAMPLE_S", 0.01)
     monkeypatch.setattr(inject_module, "RECOVERY_S", 0.1)
     monkeypatch.setattr(inject_module, "answers", lambda app, place, engine, seconds: 0.01)
     return made

@@ -11,7 +11,7 @@ from fault_injection import inject as inject_module
 from fault_injection import steps
 from fault_injection.apps import App, app_named
 from fault_injection.inject import inject, open_faults, undo
-from fault_injection.kinds import kind_named, network, network_edges, network_names
+from fault_injection.kinds import kind_named, network, network_buffers, network_edges, network_names
 from fault_injection.labels import Accepted, accepted_queries
 from fault_injection.spec import Fault
 from fault_injection.vantage import Outcome
@@ -47,7 +47,8 @@ def quick(monkeypatch: pytest.MonkeyPatch, engine: FakeNetwork) -> Iterator[None
     def outcome(*places: str) -> Outcome:
         return Outcome(all(map(reached, places)), 0.01, "answered" if all(map(reached, places)) else "no answer")
 
-    monkeypatch.setattr(network, "SAMPLE_S", 0.01)
+    for module in (network, network_buffers):
+        monkeypatch.setattr(module, "SAMPLE_S", 0.01)
     monkeypatch.setattr(inject_module, "RECOVERY_S", 0.1)
     for kind in network.KINDS:
         monkeypatch.setattr(type(kind), "settle_s", 0.05)

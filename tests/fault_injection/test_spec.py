@@ -19,6 +19,8 @@ FEWER_PLACES = {
     "disk_slow": "one store beside the database writes to disk before it answers",
     "disk_full": "two containers keep data on a disk",
     "slow_disk_on_db": "there is one database",
+    "store_memory_too_small": "there is one Redis",
+    "slow_command": "there is one Redis",
     "worker_stopped": "the shop has one worker; the others have two",
     "slow_consumer": "the shop has one worker; the others have two",
 }

@@ -35,6 +35,7 @@ class World(FakeNetwork):
         self.indexes = {name for names in INDEXES[app.name].values() for name in names}
         self.background: list[Step] = []
         self.small_disks: dict[str, bool] = {}
+        self.redis = {"maxmemory": "67108864", "maxmemory-policy": "volatile-lru"}
 
     def read_file(self, service: str, path: str) -> StoredFile:
         if (service, path) not in self.files:
@@ -85,6 +86,19 @@ class World(FakeNetwork):
         there = [name for name in values[0] if name in self.indexes]
         return [(name, f"CREATE INDEX {name} ON t (c)", "UNIQUE (c)" if "key" in name else "") for name in there]
 
+    def redis_settings(self, app: App, *names: str) -> dict[str, str]:
+        """In place of Redis: what is set."""
+        return {name: self.redis[name] for name in names}
+
+    def redis_figures(self, app: App, section: str) -> dict[str, float]:
+        """In place of Redis: it holds two megabytes, and has thrown nothing away."""
+        return {"used_memory": 2e6, "maxmemory": float(self.redis["maxmemory"]), "evicted_keys": 0.0}
+
+    def redis_configure(self, app: App, changed: dict[str, str]) -> None:
+        """In place of Redis: other settings."""
+        self.redis.update(changed)
+        self._act(f"redis {json.dumps(changed)}")
+
     def start_background(self, step: Step, app: App, journal: Journal, fault_id: str) -> None:
         """In place of a process."""
         self.background.append(step)
@@ -109,5 +123,6 @@ class World(FakeNetwork):
             "indexes": sorted(self.indexes),
             "network": {service: list(kept) for service, kept in self.kept.items() if kept},
             "background": list(self.background),
+            "redis": dict(self.redis),
             "small disks": dict(self.small_disks),
         }

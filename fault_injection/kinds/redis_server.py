@@ -1,0 +1,137 @@
+"""Faults of Redis as a server: it may keep less than it holds, or somebody's command keeps it busy."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+from fault_injection import redis_server
+from fault_injection.apps import App
+from fault_injection.engine import Engine
+from fault_injection.reach import answers
+from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Step
+from fault_injection.steps import redis_step
+from revelio.errors import FaultError
+
+REDIS = "redis"
+LOOKS_S = 3.0
+"""So long is looked for an answer that waits."""
+
+
+class OfRedis(FaultKind):
+    """What happens in Redis; its place is the store."""
+
+    def places(self, app: App) -> tuple[str, ...]:
+        """Redis, where the application has it."""
+        return tuple(store for store in app.stores if store == REDIS)
+
+
+class StoreMemoryTooSmall(OfRedis):
+    """Less memory is allowed than is in use."""
+
+    name = "store_memory_too_small"
+    category: ClassVar[Category] = "configuration"
+    explanation = "Redis was set to use less memory than it holds already, so it refuses writes or throws keys away."
+    strengths: ClassVar = {
+        "refuses": {"share_of_use": 0.5, "policy": "noeviction"},
+        "evicts": {"share_of_use": 0.9, "policy": "volatile-lru"},
+    }
+    settle_s = 12.0
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """Another limit, and what to do at it; then those that were in force."""
+        _running(fault, engine)
+        strength = self.strengths[fault.strength]
+        before = redis_server.settings(app, "maxmemory", "maxmemory-policy")
+        used = redis_server.figures(app, "memory")["used_memory"]
+        after = {"maxmemory": str(int(used * float(strength["share_of_use"]))), "maxmemory-policy": str(strength["policy"])}
+        return Change(
+            do=(redis_step(after),),
+            undo=(redis_step(before),),
+            parameters=(("used_before_bytes", int(used)), *sorted(after.items())),
+        )
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """It refuses a write, or has thrown keys away lately."""
+        before = redis_server.figures(app, "stats")["evicted_keys"]
+        refused = redis_server.refusal(app)
+        if not refused:
+            time.sleep(1.0)
+        evicted = redis_server.figures(app, "stats")["evicted_keys"] - before
+        memory = redis_server.figures(app, "memory")
+        share = memory["used_memory"] / max(1.0, memory["maxmemory"])
+        words = f"uses {share:.0%} of the memory that it may, threw {evicted:.0f} keys away; {refused or 'it takes writes'}"
+        return Effect(memory["maxmemory"] > 0 and (bool(refused) or evicted > 0), words)
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """It takes writes again."""
+        refused = redis_server.refusal(app)
+        return Effect(not refused, refused or "it takes writes")
+
+
+class SlowCommand(OfRedis):
+    """Somebody's long command, again and again."""
+
+    name = "slow_command"
+    category: ClassVar[Category] = "database"
+    explanation = "Somebody's script goes through all keys of Redis again and again, and whoever asks Redis meanwhile waits."
+    strengths: ClassVar = {
+        "hard": {"busy_s": 2.0, "every_s": 2.3, "least_s": 0.8},
+        "moderate": {"busy_s": 1.2, "every_s": 2.0, "least_s": 0.5},
+    }
+    settle_s = 16.0
+    SCRIPT = """
+    local sum, began = 0, redis.call('TIME')
+    repeat
+      for _, key in ipairs(redis.call('KEYS', '*')) do
+        sum = sum + (redis.call('MEMORY', 'USAGE', key) or 0)
+      end
+      local now = redis.call('TIME')
+    until (now[1] - began[1]) * 1000 + (now[2] - began[2]) / 1000 >= tonumber(ARGV[1])
+    return sum
+    """
+
+    def change(self, app: App, fault: Fault, engine: Engine) -> Change:
+        """A process of its own asks."""
+        _running(fault, engine)
+        strength = self.strengths[fault.strength]
+        container = engine.container_id(REDIS)
+        asked = (
+            ("script", self.SCRIPT),
+            ("argument", f"{float(strength['busy_s']) * 1000:.0f}"),
+            ("every_s", strength["every_s"]),
+        )
+        start = Step("start_background", REDIS, container, (("act", "evaluate"), *asked))
+        return Change(
+            do=(start,),
+            undo=(Step("stop_background", REDIS, container),),
+            parameters=(("busy_s", strength["busy_s"]), ("every_s", strength["every_s"])),
+        )
+
+    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """The longest wait for an answer in a few seconds."""
+        longest = _longest(app, engine)
+        return Effect(longest >= float(self.strengths[fault.strength]["least_s"]), f"it took up to {longest:.2f} s to answer")
+
+    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """It answers at once."""
+        longest = _longest(app, engine)
+        return Effect(longest < 0.15, f"it took up to {longest:.2f} s to answer")
+
+
+def _longest(app: App, engine: Engine) -> float:
+    longest, began = 0.0, time.monotonic()
+    while time.monotonic() < began + LOOKS_S:
+        waited = answers(app, REDIS, engine, seconds=3.0)
+        longest = max(longest, 3.0 if waited is None else waited)
+        time.sleep(min(0.2, LOOKS_S))
+    return longest
+
+
+def _running(fault: Fault, engine: Engine) -> None:
+    state = engine.state(fault.place)
+    if state != "running":
+        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+
+
+KINDS: tuple[FaultKind, ...] = (StoreMemoryTooSmall(), SlowCommand())
