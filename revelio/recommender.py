@@ -68,7 +68,7 @@ class Recommender:
         encoded = self.ranker.encode(incident, queries)
         ranking = self.ranker.ranking(encoded)
         ranked = []
-        for place, index in enumerate(ranking.order()[:k], 1):
+        for place, index in enumerate(ranking.order(k), 1):
             ranked.append(_ranked(queries[int(index)], place, factors(encoded, ranking, int(index))))
         took = (time.perf_counter() - began) * 1000.0
         return Recommendation(incident, tuple(ranked), ranking.abstain, self.model, incident.evidence.missing, took)

@@ -89,6 +89,10 @@ class QueryEncoder:
         self._prepared = Recent(self._prepare)
         self._seen = Recent(self._see)
 
+    def look(self, evidence: Evidence, queries: tuple[Query, ...]) -> None:
+        """Work out, and remember, what needs no report: ``encode`` has less to do afterwards, and gives the same."""
+        self._seen(evidence, self._prepared(queries).lineup)
+
     def encode(self, incident: Incident, queries: tuple[Query, ...], report: Floats) -> EncodedIncident:
         """``report`` is the report's vector. The order of ``queries`` does not matter to any figure."""
         prepared = self._prepared(queries)

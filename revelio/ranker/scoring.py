@@ -50,17 +50,21 @@ class Ranking:
         """``[N]``; its exponentials sum to 1."""
         return np.asarray(self.log_tool + self.log_template + self.log_value)
 
-    def order(self) -> Ints:
-        """Indices of the candidates, most probable first; ties by template and bindings, so that two runs agree."""
+    def order(self, k: int | None = None) -> Ints:
+        """Indices of all candidates, or the first ``k``: most probable first, ties by template and bindings, so that two runs
+        agree."""
         log_probability = self.log_probability
-        order = np.argsort(-log_probability, kind="stable")
+        among = np.arange(len(log_probability))
+        if k is not None and k < len(among):
+            among = np.flatnonzero(-log_probability <= np.partition(-log_probability, k - 1)[k - 1])
+        order = among[np.argsort(-log_probability[among], kind="stable")]
         ordered = log_probability[order]
         start = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
         end = np.append(start[1:], len(order))
         tied = end - start > 1
         for first, last in zip(start[tied].tolist(), end[tied].tolist(), strict=True):
             order[first:last] = sorted(order[first:last], key=self._name)
-        return np.asarray(order, dtype=np.int64)
+        return np.asarray(order[:k], dtype=np.int64)
 
     def _name(self, index: int) -> tuple[str, tuple[tuple[str, str], ...]]:
         query = self.queries[index]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ class Ranker:
         self.calibration = calibration
         self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise)
         self.head: Head | None = None
+        self._aside = ThreadPoolExecutor(2, thread_name_prefix="evidence")
 
     def with_head(self, head: Head | None, name: str) -> Ranker:
         """This ranker with what was learnt since, under that version's name; network and encoders are shared."""
@@ -61,7 +63,11 @@ class Ranker:
 
     def encode(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
         """The arrays that the network reads."""
-        return self.encoder.encode(incident, queries, self.text.encode([incident.report])[0])
+        # The report's pass leaves the interpreter to others, and another core if there is one.
+        seen = self._aside.submit(self.encoder.look, incident.evidence, queries)
+        report = self.text.encode([incident.report])[0]
+        seen.result()
+        return self.encoder.encode(incident, queries, report)
 
     def logits(self, encoded: EncodedIncident) -> Logits:
         """One pass of the network."""

@@ -76,6 +76,12 @@ def test_logs_that_hold_nothing_are_calm_unless_their_tool_is_silent() -> None:
     assert row(encode(silent), 3)["present"] == 0.0
 
 
+def test_having_looked_before_changes_no_figure() -> None:
+    encoder = fresh()
+    encoder.look(INCIDENT.evidence, QUERIES)
+    assert np.array_equal(encode(by=encoder).features, encode().features)
+
+
 def test_a_report_mentions_the_words_of_a_name_plural_or_not() -> None:
     assert [row(encode(), i)["mentioned"] for i in range(3)] == [1.0, 0.5, 1.0]
 

@@ -25,7 +25,10 @@ def test_the_most_probable_comes_first_and_ties_go_by_template_and_bindings_howe
     for given in permutations(SCORED):
         queries = tuple(q for q, _ in given)
         scores, none = np.array([s for _, s in given], dtype=np.float32), np.zeros(len(given), dtype=np.float32)
-        assert [queries[i] for i in Ranking(queries, none, none, scores, 0.0).order()] == expected
+        ranking = Ranking(queries, none, none, scores, 0.0)
+        assert [queries[i] for i in ranking.order()] == expected
+        for k in range(1, 8):
+            assert [queries[i] for i in ranking.order(k)] == expected[:k]
 
 
 def test_nothing_to_rank_has_an_empty_order() -> None:
