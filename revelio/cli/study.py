@@ -22,7 +22,7 @@ def study(
     device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     encoder: Annotated[
-        Path | None, typer.Option("--encoder", help="A model folder whose report encoder all variants take, but no_fine_tuning.")
+        Path | None, typer.Option("--encoder", help="A model folder whose report encoder all variants take, but those with the published one.")
     ] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
@@ -30,9 +30,10 @@ def study(
 ) -> None:
     """Train the model anew without one of its parts, or with fewer or other incidents, and score each on the test splits.
 
-    The variants: no_factorisation, no_tool_first, no_rank_features, no_fine_tuning; share_25 and share_50 learn from a part
-    of the incidents; few_10 and few_30 are shown that many incidents of the new application. Each takes as long as a
-    training. What is interrupted goes on when it is started again.
+    The variants: no_factorisation, no_tool_first, no_rank_features; no_fine_tuning has the published report encoder, and
+    no_quantization has it in fp32; share_25 and share_50 learn from a part of the incidents; few_10 and few_30 are shown that
+    many incidents of the new application. Each takes as long as a training. What is interrupted goes on when it is started
+    again.
 
     \b
     Examples:

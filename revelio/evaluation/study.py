@@ -35,6 +35,7 @@ class Variant:
     factors: Literal[1, 2, 3] = 3
     blind_to: tuple[str, ...] = ()
     fine_tuned: bool = True
+    quantized: bool = True
     share: float = 1.0
     few: int = 0
 
@@ -46,6 +47,7 @@ class Variant:
             factors=self.factors,
             blind_to=self.blind_to,
             fine_tune=whole.fine_tune if self.fine_tuned else 0,
+            quantize=self.quantized,
             share=self.share,
             also=tuple(shown[: self.few]),
             encoder=whole.encoder if self.fine_tuned else None,
@@ -58,6 +60,7 @@ VARIANTS = (
     Variant("no_tool_first", "a template is chosen without choosing a tool first", factors=2),
     Variant("no_rank_features", "nothing is compared with its peers", blind_to=RANKS),
     Variant("no_fine_tuning", "the report encoder as published", fine_tuned=False),
+    Variant("no_quantization", "as no_fine_tuning, with the report encoder in fp32", fine_tuned=False, quantized=False),
     Variant("share_25", "a quarter of the training incidents", share=0.25),
     Variant("share_50", "half of the training incidents", share=0.5),
     *(Variant(f"few_{n}", f"shown {n} incidents of the new application", few=n) for n in FEW),

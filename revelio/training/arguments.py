@@ -39,6 +39,8 @@ class TrainArguments:
     """Softmaxes that a probability is made of; fewer than three are ablations."""
     blind_to: tuple[str, ...] = ()
     """Features that are always 0: for ablations."""
+    quantize: bool = True
+    """Whether the report encoder is exported in int8; in fp32 it is four times as large."""
     encoder: Path | None = None
     """A model folder whose exported report encoder is taken as it is, instead of fine-tuning and exporting one."""
 

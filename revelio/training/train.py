@@ -140,7 +140,7 @@ def _report_encoder(arguments: TrainArguments, dataset: Dataset, key: str, ours:
             source = tuned
         if ours.leads:
             log.say("export the report encoder", 0, 1)
-            export_encoder(source, weights, tokenizer)
+            export_encoder(source, weights, tokenizer, quantize=arguments.quantize)
             shutil.rmtree(tuned, ignore_errors=True)
     ours.wait()
     return OnnxEncoder(weights, tokenizer)
