@@ -9,6 +9,7 @@ from sqlalchemy import Select, delete, func, select
 
 from revelio.store.engine import Database, as_store_error
 from revelio.store.replays import KEPT_S
+from revelio.store.snapshots import forget_unused
 from revelio.store.tables import (
     ALERTS,
     DELIVERIES,
@@ -74,6 +75,7 @@ def _delete(database: Database, answers: Select[str], limit: float) -> None:
                 for table in (JoinedRow, RunRow, FeedbackRow):
                     connection.execute(delete(table).where(table.recommendation_id.in_(ids)))
                 connection.execute(delete(RecommendationRow).where(RecommendationRow.id.in_(ids)))
+                forget_unused(connection)
             if len(ids) < _AT_ONCE:
                 break
         with database.durable.begin() as connection:

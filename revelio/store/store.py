@@ -21,8 +21,9 @@ from revelio.store.credentials import Sessions, Tokens
 from revelio.store.engine import Database, as_store_error
 from revelio.store.masking import mask
 from revelio.store.replays import Replays
-from revelio.store.tables import FeedbackRow, JoinedRow, RecommendationRow, RunRow
-from revelio.types import RankedQuery, Recommendation, Result
+from revelio.store.snapshots import Snapshots
+from revelio.store.tables import FeedbackRow, JoinedRow, RecommendationRow, RunRow, SnapshotRow
+from revelio.types import Evidence, RankedQuery, Recommendation, Result
 
 Verdict = Literal["found", "helpful", "not_useful"]
 
@@ -101,6 +102,7 @@ class Store:
         self.tokens = Tokens(self.database)
         self.audit = AuditTrail(self.database)
         self.replays = Replays(self.database)
+        self._snapshots = Snapshots()
         self._masked = tuple(masked)
 
     def close(self) -> None:
@@ -114,6 +116,7 @@ class Store:
 
     def save(self, recommendation: Recommendation, *, recorded: str | None = None) -> SavedAnswer:
         """Keep a whole answer, its report masked; its new id is hard to guess, because whoever has it can read the answer."""
+        evidence = recommendation.incident.evidence
         report = mask(recommendation.incident.report, self._masked)
         recommendation = replace(recommendation, incident=replace(recommendation.incident, report=report))
         top = recommendation.queries[0] if recommendation.queries else None
@@ -128,9 +131,10 @@ class Store:
             "abstain": recommendation.abstain,
             "top_title": top.query.title.replace("\x00", "\ufffd") if top else "",
             "top_probability": top.probability if top else 0.0,
-            "answer": _ANSWER.dump_json((recommendation,)).decode(),
+            "answer": _ANSWER.dump_json((_with(Evidence(evidence.window, evidence.baseline), recommendation),)).decode(),
         }
         with as_store_error("keep the answer"), self.database.quick.begin() as connection:
+            row["snapshot"] = self._snapshots.keep(connection, evidence)
             connection.execute(insert(RecommendationRow), row)
         return saved
 
@@ -145,7 +149,8 @@ class Store:
                 select(FeedbackRow).where(FeedbackRow.recommendation_id == row.id).order_by(FeedbackRow.id)
             ).all()
             joined = session.scalars(select(JoinedRow).where(JoinedRow.recommendation_id == row.id).order_by(JoinedRow.id)).all()
-            answer = _revive(row, joined, runs)
+            seen = session.get(SnapshotRow, row.snapshot) if row.snapshot else None
+            answer = self._revive(row, seen, joined, runs)
             return SavedAnswer(row.id, row.saved_at, row.recorded, answer, tuple(_feedback(f) for f in said), len(joined))
 
     def join(self, recommendation_id: str, ranked: RankedQuery) -> None:
@@ -235,6 +240,22 @@ class Store:
             HistoryEntry(*row, verdict=_best([v for (answer, _), v in latest.items() if answer == row.id])) for row in rows
         )
 
+    def _revive(
+        self, row: RecommendationRow, seen: SnapshotRow | None, joined: Sequence[JoinedRow], runs: Sequence[RunRow]
+    ) -> Recommendation:
+        try:
+            (recommendation,) = _ANSWER.validate_json(row.answer)
+            if row.snapshot:
+                recommendation = _with(self._snapshots.read(seen.evidence if seen else ""), recommendation)
+            given = recommendation.queries
+            later = [_RANKED.validate_json(j.ranked)[0] for j in joined]
+            results = {run.query_id: _RESULT.validate_json(run.result)[0] for run in runs}
+        except ValidationError as error:
+            raise StoreError(f"the stored answer {row.id} cannot be read by this version: {error.errors()[0]['msg']}") from error
+        everything = (*given, *(replace(q, rank=place) for place, q in enumerate(later, len(given) + 1)))
+        queries = tuple(replace(q, result=results.get(q.query.id, q.result)) for q in everything)
+        return replace(recommendation, queries=queries)
+
 
 def _best(verdicts: Sequence[Verdict]) -> Verdict | None:
     order: tuple[Verdict, ...] = ("found", "helpful", "not_useful")
@@ -245,14 +266,5 @@ def _feedback(row: FeedbackRow) -> Feedback:
     return Feedback(row.query_id, cast(Verdict, row.verdict), row.note, row.given_at, row.by)
 
 
-def _revive(row: RecommendationRow, joined: Sequence[JoinedRow], runs: Sequence[RunRow]) -> Recommendation:
-    try:
-        (recommendation,) = _ANSWER.validate_json(row.answer)
-        given = recommendation.queries
-        later = [_RANKED.validate_json(j.ranked)[0] for j in joined]
-        results = {run.query_id: _RESULT.validate_json(run.result)[0] for run in runs}
-    except ValidationError as error:
-        raise StoreError(f"the stored answer {row.id} cannot be read by this version: {error.errors()[0]['msg']}") from error
-    everything = (*given, *(replace(q, rank=place) for place, q in enumerate(later, len(given) + 1)))
-    queries = tuple(replace(q, result=results.get(q.query.id, q.result)) for q in everything)
-    return replace(recommendation, queries=queries)
+def _with(evidence: Evidence, recommendation: Recommendation) -> Recommendation:
+    return replace(recommendation, incident=replace(recommendation.incident, evidence=evidence))

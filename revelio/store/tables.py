@@ -11,10 +11,13 @@ class Base(DeclarativeBase):
 
 
 class RecommendationRow(Base):
-    """One answer as it was given: ``answer`` is the whole ``Recommendation``, evidence included, as JSON."""
+    """One answer as it was given: ``answer`` is the ``Recommendation`` as JSON, without the evidence, which ``snapshot`` names.
+
+    Where ``snapshot`` is null, the evidence is in ``answer``, as all of it once was.
+    """
 
     __tablename__ = "recommendations"
-    __table_args__ = (Index("ix_recommendations_saved_at", "saved_at"),)
+    __table_args__ = (Index("ix_recommendations_saved_at", "saved_at"), Index("ix_recommendations_snapshot", "snapshot"))
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
     saved_at: Mapped[float] = mapped_column(Float)
@@ -26,6 +29,19 @@ class RecommendationRow(Base):
     top_title: Mapped[str] = mapped_column(Text)
     top_probability: Mapped[float] = mapped_column(Float)
     answer: Mapped[str] = mapped_column(Text)
+    snapshot: Mapped[str | None] = mapped_column(String(64))
+
+
+class SnapshotRow(Base):
+    """The evidence of one or more answers as JSON; ``digest`` is its SHA-256.
+
+    Answers refer to it without a foreign key: SQLite could not take a column with one away again.
+    """
+
+    __tablename__ = "snapshots"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    evidence: Mapped[str] = mapped_column(Text)
 
 
 class JoinedRow(Base):

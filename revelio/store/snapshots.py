@@ -1,0 +1,60 @@
+"""What was seen, kept once however many answers were given on it."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from functools import lru_cache
+
+from pydantic import ConfigDict, TypeAdapter
+from sqlalchemy import Connection, delete, exists, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from revelio.encoders.recent import Recent
+from revelio.store.tables import RecommendationRow, SnapshotRow
+from revelio.types import Evidence
+
+# NaN and infinity have to survive, and a bare dataclass takes no configuration: hence the tuple of one.
+_EVIDENCE: TypeAdapter[tuple[Evidence]] = TypeAdapter(tuple[Evidence], config=ConfigDict(ser_json_inf_nan="constants"))
+
+
+class Snapshots:
+    """Evidence by the SHA-256 of its JSON. Safe to share between threads; the last few are remembered, written and read."""
+
+    def __init__(self) -> None:
+        """They stand in the database of whatever connection is given."""
+        self._write = Recent(_written)
+        # Read twice, it is the same value, which the encoders recognise.
+        self._read = lru_cache(maxsize=8)(_read)
+
+    def keep(self, connection: Connection, evidence: Evidence) -> str:
+        """Its digest, once it is kept; until the end of the transaction nobody can forget it."""
+        digest, text = self._write(evidence)
+        there = select(SnapshotRow.digest).where(SnapshotRow.digest == digest).with_for_update(read=True, key_share=True)
+        while connection.scalar(there) is None:
+            # Another server may be keeping the same one at this moment.
+            with suppress(IntegrityError), connection.begin_nested():
+                connection.execute(insert(SnapshotRow), {"digest": digest, "evidence": text})
+        return digest
+
+    def read(self, text: str) -> Evidence:
+        """The evidence of a row; ``ValidationError`` when it is damaged."""
+        return self._read(text)
+
+
+def forget_unused(connection: Connection) -> None:
+    """Delete the evidence that no answer was given on."""
+    unused = ~exists().where(RecommendationRow.snapshot == SnapshotRow.digest)
+    # Locked first: an answer that is just being kept on one of them is there when the second statement looks again.
+    some = connection.scalars(select(SnapshotRow.digest).where(unused).with_for_update()).all()
+    for digest in some:
+        connection.execute(delete(SnapshotRow).where(SnapshotRow.digest == digest, unused))
+
+
+def _written(evidence: Evidence) -> tuple[str, str]:
+    data = _EVIDENCE.dump_json((evidence,))
+    return hashlib.sha256(data).hexdigest(), data.decode()
+
+
+def _read(text: str) -> Evidence:
+    return _EVIDENCE.validate_json(text)[0]
