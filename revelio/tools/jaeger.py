@@ -77,8 +77,15 @@ class Jaeger:
         if question.service is None:
             each = urlencode(self._params(question, "NAME", scope.window, SNAPSHOT_TRACES))
             return f"GET /api/services\n# then, for each service NAME in which requests come in:\nGET /api/traces?{each}"
-        text = f"GET /api/traces?{urlencode(self._params(question, question.service, scope.window, RUN_TRACES))}"
-        return text if question.peer is None else f"{text}\n# only its calls to {json.dumps(question.peer)}"
+        first, *others = (
+            f"GET /api/traces?{urlencode(self._params(question, service, scope.window, RUN_TRACES))}"
+            for service in _through(question)
+        )
+        lines = [first, *(f"# or, where that one sends no spans:\n{other}" for other in others)]
+        if question.peer is not None:
+            whose = "its calls" if not others else f"calls of {json.dumps(question.service)}"
+            lines.append(f"# only {whose} to {json.dumps(question.peer)}")
+        return "\n".join(lines)
 
     def link(self, query: Query, scope: Scope) -> str | None:
         """Jaeger's own search page."""
@@ -90,10 +97,7 @@ class Jaeger:
     def run(self, query: Query, scope: Scope) -> Result:
         """Ask for the traces of window and baseline and read what the question's view says."""
         question = self._question(query, scope)
-        if question.service is not None:
-            before, now = divide(*self._pair(question, question.service, scope, RUN_TRACES), scope)
-        else:
-            before, now = self._everything(scope)
+        before, now = self._everything(scope) if question.service is None else self._about(question, scope)
         return trace_views.VIEWS[question.view](question, before, now, scope)
 
     def close(self) -> None:
@@ -137,6 +141,14 @@ class Jaeger:
         if names is not None and not isinstance(names, list):
             raise SourceError(self.name, f"{self.backend.url} does not answer like Jaeger; is its url right?")
         return sorted(str(n) for n in names or [] if not _OWN.fullmatch(str(n)))
+
+    def _about(self, question: Question, scope: Scope) -> tuple[Sample, Sample]:
+        before, now = Fetched(), Fetched()
+        for service in _through(question):
+            before, now = self._pair(question, service, scope, RUN_TRACES)
+            if before.traces or now.traces:
+                break
+        return divide(before, now, scope)
 
     def _pair(self, question: Question, service: str, scope: Scope, most: int) -> tuple[Fetched, Fetched]:
         with Workers(max_workers=2) as pool:
@@ -195,6 +207,17 @@ class Jaeger:
         seen = _services_in(before) & _services_in(now)
         waiting = [s for s in services if s not in asked]
         return next((s for s in waiting if s in entries), None) or next((s for s in waiting if s not in seen), None)
+
+
+def _through(question: Question) -> tuple[str, ...]:
+    """Services whose traces hold what is asked, each to be tried where the one before sends no spans.
+
+    Fewer traces go through who is called than through who calls, and where one request makes hundreds of calls only a few
+    traces fit into an answer: they should be those that have such a call.
+    """
+    if question.service is None:
+        return ()
+    return (question.peer, question.service) if question.view == "repeated" and question.peer else (question.service,)
 
 
 def _services_in(fetched: Fetched) -> set[str]:

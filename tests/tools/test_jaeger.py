@@ -133,6 +133,34 @@ def test_a_request_that_repeats_its_calls_is_seen_among_many_that_do_not(httpser
     ]
 
 
+def test_repeated_calls_are_looked_for_in_the_traces_of_who_is_called(httpserver: HTTPServer) -> None:
+    """The newest hundred of the caller hold no such request."""
+
+    def search(at: float, calls: int) -> dict[str, object]:
+        served = [FakeSpan("cart", "GET /carts/{session}", 0.5 + i, 0.6, "server") for i in range(calls)]
+        asked = [
+            FakeSpan("gateway", "GET", 0.4 + i, 0.8, "client", tags={"net.peer.name": "cart"}, children=[one])
+            for i, one in enumerate(served)
+        ]
+        return trace(FakeSpan("gateway", "GET /search", 0.0, calls + 9.0, "server", children=asked), at)
+
+    def other(at: float) -> dict[str, object]:
+        return trace(FakeSpan("gateway", "GET /help", 0.0, 3.0, "server"), at)
+
+    before = [*spread(lambda at: search(at, 1), *BEFORE[:2], 20), *spread(other, *BEFORE[:2], 120)]
+    now = [*spread(lambda at: search(at, 18), *WINDOW[:2], 8), *spread(other, *WINDOW[:2], 120)]
+    tool = jaeger(httpserver, before, now)
+    query = bound("jaeger.repeated_calls", service="gateway", peer="cart")
+    result = tool.run(query, SCOPE)
+    assert result.signal >= 0.5
+    assert result.summary == "gateway: GET /search: 18.0 calls a request now, 1.0 before"
+    first, *others = tool.render(query, SCOPE).splitlines()
+    assert "service=cart&" in first
+    assert others[0] == "# or, where that one sends no spans:"
+    assert "service=gateway&" in others[1]
+    assert others[2] == '# only calls of "gateway" to "cart"'
+
+
 def test_more_requests_of_the_same_kind_repeat_nothing(httpserver: HTTPServer) -> None:
     tool = jaeger(httpserver, healthy(*BEFORE), healthy(*WINDOW[:2], 90))
     assert tool.run(bound("jaeger.repeated_calls", service="cart", peer="redis"), SCOPE).signal == 0.0
