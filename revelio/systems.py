@@ -160,7 +160,7 @@ class RecordedSystem:
         self.record = record
         self.catalog = catalog
         self.settings = settings or SystemSettings()
-        self._results = {(r.template, r.bindings): r.result for r in record.results}
+        self._tools: dict[str, Tool | None] = {}
 
     @property
     def project(self) -> str:
@@ -191,14 +191,17 @@ class RecordedSystem:
 
     def run(self, query: Query, scope: Scope | Evidence) -> Result:
         """What the query showed when the incident was recorded; ``NotFoundError`` when it was not run then."""
-        found = self._results.get((query.template.id, query.bindings))
+        key = query.template.id, query.bindings
+        found = next((r.result for r in reversed(self.record.results) if (r.template, r.bindings) == key), None)
         if found is None:
             raise NotFoundError(f"{query.id} was not run when {self.record.id} was recorded; ask a live system instead")
         return found
 
     def _tool(self, query: Query) -> Tool | None:
         name = query.template.tool
-        return _unconnected(self.catalog, name, self.settings.backends.get(name) or Backend(url=""))
+        if name not in self._tools:
+            self._tools[name] = _unconnected(self.catalog, name, self.settings.backends.get(name) or Backend(url=""))
+        return self._tools[name]
 
     def _scope(self, scope: Scope | Evidence) -> Scope:
         return scope if isinstance(scope, Scope) else self.scope(scope)

@@ -31,9 +31,11 @@ class RecordedIncidents:
 
     def ids(self) -> tuple[str, ...]:
         """Sorted by name."""
-        if not self.folder.is_dir():
+        try:
+            names = [p.name for p in self.folder.iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
             return ()
-        return tuple(sorted({p.name.removesuffix(s) for s in SUFFIXES for p in self.folder.glob(f"*{s}") if p.name.endswith(s)}))
+        return tuple(sorted({n.removesuffix(s) for n in names for s in SUFFIXES if n.endswith(s)}))
 
     def list(self) -> tuple[RecordedIncident, ...]:
         """All of them, oldest first."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 
 from pydantic import ConfigDict, TypeAdapter
-from sqlalchemy import Connection, delete, exists, insert, select
+from sqlalchemy import Connection, bindparam, delete, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from revelio.encoders.recent import Recent
@@ -16,6 +16,8 @@ from revelio.types import Evidence
 
 # NaN and infinity have to survive, and a bare dataclass takes no configuration: hence the tuple of one.
 _EVIDENCE: TypeAdapter[tuple[Evidence]] = TypeAdapter(tuple[Evidence], config=ConfigDict(ser_json_inf_nan="constants"))
+
+_THERE = select(SnapshotRow.digest).where(SnapshotRow.digest == bindparam("digest")).with_for_update(read=True, key_share=True)
 
 
 class Snapshots:
@@ -30,8 +32,7 @@ class Snapshots:
     def keep(self, connection: Connection, evidence: Evidence) -> str:
         """Its digest, once it is kept; until the end of the transaction nobody can forget it."""
         digest, text = self._write(evidence)
-        there = select(SnapshotRow.digest).where(SnapshotRow.digest == digest).with_for_update(read=True, key_share=True)
-        while connection.scalar(there) is None:
+        while connection.scalar(_THERE, {"digest": digest}) is None:
             # Another server may be keeping the same one at this moment.
             with suppress(IntegrityError), connection.begin_nested():
                 connection.execute(insert(SnapshotRow), {"digest": digest, "evidence": text})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import yaml
 
@@ -36,13 +37,19 @@ def put(text: str, filling: Mapping[str, str], escape: Callable[[str], str] = st
 def tree(query: Query, scope: Scope) -> dict[str, Tree]:
     """A body that is a mapping, parsed first and filled afterwards, so that a value stays one string whatever it holds."""
     try:
-        parsed = yaml.safe_load(query.template.body)
+        parsed = _parsed(query.template.body)
     except yaml.YAMLError as error:
         raise SourceError(query.template.tool, f"the query is not readable as YAML or JSON: {error}") from error
     if not isinstance(parsed, dict):
         raise SourceError(query.template.tool, "the query has to be a mapping, as the bodies in its catalog file are")
     filling = values(query, scope)
     return {str(key): _fill(value, filling) for key, value in parsed.items()}
+
+
+@lru_cache(maxsize=1000)
+def _parsed(body: str) -> object:
+    """Nobody changes it: filling makes another one. Parsing takes longer than all else that a query in words needs."""
+    return yaml.safe_load(body)
 
 
 def _fill(node: Tree, filling: Mapping[str, str]) -> Tree:
