@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, cast
@@ -26,6 +27,9 @@ from revelio.tools.log_views import Counts
 from revelio.types import Entity, Evidence, Query, Result, Window
 
 SNAPSHOT_LINES, MAX_PATTERNS = 1000, 200
+
+_CONNECTION = re.compile(r"^\w+\(host=[^)]*\): ")
+"""How the client's library names the connection that failed; whoever reads the error has been told the address."""
 
 
 class ElasticsearchLogs:
@@ -179,9 +183,8 @@ class ElasticsearchLogs:
         except UnsupportedProductError as error:
             raise SourceError(self.name, f"{self.backend.url} is not Elasticsearch; is its url right?") from error
         except TransportError as error:
-            raise SourceError(
-                self.name, f"{self.backend.url} does not answer as it should: {error.message}; is it running?"
-            ) from error
+            said = _CONNECTION.sub("", error.message)
+            raise SourceError(self.name, f"{self.backend.url} does not answer as it should: {said}; is it running?") from error
         except ValueError as error:
             raise SourceError(self.name, f"the search cannot be sent: {error}") from error
         if not isinstance(body, Mapping):

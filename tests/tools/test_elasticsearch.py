@@ -329,6 +329,13 @@ def refused(message: str) -> Iterator[None]:
 ASK = bound("elasticsearch.errors", service="cart")
 
 
+def test_a_backend_that_is_down_is_named_by_its_address_and_not_in_a_librarys_words() -> None:
+    with pytest.raises(SourceError) as caught:
+        quick("http://127.0.0.1:9").run(ASK, SCOPE)
+    assert "http://127.0.0.1:9 does not answer as it should: Failed to establish" in str(caught.value)
+    assert "host=" not in str(caught.value)
+
+
 def test_a_backend_that_hangs_is_given_up_after_the_limit() -> None:
     with raw_server(b"", hang=True) as url, refused("timed out"):
         quick(url).run(ASK, SCOPE)
