@@ -25,7 +25,7 @@ from webui.api.paging import LINK, Cursor, Limit, cut, decode, encode, link_next
 from webui.api.refusals import refusals
 
 
-def signed_in(request: Request) -> Person:
+async def signed_in(request: Request) -> Person:
     """The caller; ``NotFoundError`` where accounts are off."""
     person = person_of(request)
     if person is None:

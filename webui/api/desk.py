@@ -9,8 +9,8 @@ from fastapi import Depends, Request
 from webui.desk import Desk
 
 
-def desk_of(request: Request) -> Desk:
-    """The application's desk."""
+async def desk_of(request: Request) -> Desk:
+    """The application's desk. Asynchronous, because a plain function would be called in a thread of its own."""
     desk: Desk = request.app.state.desk
     return desk
 

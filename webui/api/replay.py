@@ -19,7 +19,7 @@ _HEADER = "idempotency-key"
 _LONGEST = 255
 
 
-def idempotency_key(
+async def idempotency_key(
     idempotency_key: Annotated[
         str | None,
         Header(
