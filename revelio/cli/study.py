@@ -22,7 +22,7 @@ def study(
     device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     encoder: Annotated[
-        Path | None, typer.Option("--encoder", help="A model folder whose report encoder all variants take, but those with the published one.")
+        Path | None, typer.Option("--encoder", help="A model folder whose report encoder all variants take that have no other.")
     ] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
