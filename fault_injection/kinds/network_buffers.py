@@ -25,8 +25,8 @@ class ReceiveBufferTooSmall(FaultKind):
     settle_s = 15.0
 
     def places(self, app: App) -> tuple[str, ...]:
-        """Every service; Redis and the database are asked in few bytes."""
-        return app.services
+        """Every service that is called; workers, Redis and the database are sent few bytes at a time."""
+        return tuple(service for service in app.services if service not in app.workers)
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """The kernel's setting for the container's network; connections made before have their buffers, so they are cut."""

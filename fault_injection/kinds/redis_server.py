@@ -34,7 +34,7 @@ class StoreMemoryTooSmall(OfRedis):
     explanation = "Redis was set to use less memory than it holds already, so it refuses writes or throws keys away."
     strengths: ClassVar = {
         "refuses": {"share_of_use": 0.5, "policy": "noeviction"},
-        "evicts": {"share_of_use": 0.9, "policy": "volatile-lru"},
+        "evicts": {"share_of_use": 0.6, "policy": "volatile-lru"},
     }
     settle_s = 12.0
 
@@ -77,7 +77,7 @@ class SlowCommand(OfRedis):
     explanation = "Somebody's script goes through all keys of Redis again and again, and whoever asks Redis meanwhile waits."
     strengths: ClassVar = {
         "hard": {"busy_s": 2.0, "every_s": 2.3, "least_s": 0.8},
-        "moderate": {"busy_s": 1.2, "every_s": 2.0, "least_s": 0.5},
+        "moderate": {"busy_s": 1.6, "every_s": 2.2, "least_s": 0.6},
     }
     settle_s = 16.0
     SCRIPT = """

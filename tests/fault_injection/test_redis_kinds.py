@@ -38,7 +38,7 @@ def test_a_place_that_is_no_redis_is_refused(app: App) -> None:
 
 
 @pytest.mark.parametrize(
-    ("strength", "limit", "policy"), [("refuses", "1000000", "noeviction"), ("evicts", "1800000", "volatile-lru")]
+    ("strength", "limit", "policy"), [("refuses", "1000000", "noeviction"), ("evicts", "1200000", "volatile-lru")]
 )
 def test_a_limit_below_what_it_holds_is_put_back_as_it_was(
     app: App, world: World, strength: str, limit: str, policy: str
