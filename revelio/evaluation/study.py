@@ -36,6 +36,7 @@ class Variant:
     blind_to: tuple[str, ...] = ()
     fine_tuned: bool = True
     quantized: bool = True
+    members: int = 3
     share: float = 1.0
     few: int = 0
 
@@ -48,6 +49,7 @@ class Variant:
             blind_to=self.blind_to,
             fine_tune=whole.fine_tune if self.fine_tuned else 0,
             quantize=self.quantized,
+            members=self.members,
             share=self.share,
             also=tuple(shown[: self.few]),
             encoder=whole.encoder if self.fine_tuned else None,
@@ -56,6 +58,7 @@ class Variant:
 
 VARIANTS = (
     Variant("whole", "the model as it is shipped"),
+    Variant("no_committee", "one network and not the mean of three", members=1),
     Variant("no_factorisation", "one softmax over all queries", factors=1),
     Variant("no_tool_first", "a template is chosen without choosing a tool first", factors=2),
     Variant("no_rank_features", "nothing is compared with its peers", blind_to=RANKS),

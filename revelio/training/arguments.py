@@ -26,6 +26,8 @@ class TrainArguments:
     patience: int = 15
     """Epochs without getting better before it ends."""
     folds: int = 5
+    members: int = 3
+    """Networks whose mean is the model; they differ by chance alone."""
     batch_size: int = 16
     learning_rate: float = 2e-3
     weight_decay: float = 0.05
@@ -46,7 +48,7 @@ class TrainArguments:
 
     def __post_init__(self) -> None:
         """``InvalidInputError`` for values that cannot work."""
-        if self.epochs < 1 or self.batch_size < 1 or self.folds < 0 or not 0 < self.share <= 1:
-            raise InvalidInputError("epochs and batch size must be at least 1, folds at least 0, share within (0, 1]")
+        if min(self.epochs, self.batch_size, self.members) < 1 or self.folds < 0 or not 0 < self.share <= 1:
+            raise InvalidInputError("epochs, batch size and members must be at least 1, folds at least 0, share within (0, 1]")
         if self.patience < 1 or self.fine_tune < 0:
             raise InvalidInputError("patience must be at least 1, epochs of fine-tuning at least 0")

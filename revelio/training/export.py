@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from revelio.encoders.report import MAX_TOKENS
 from revelio.errors import ArtifactError
 from revelio.ranker.session import INPUTS, OUTPUTS
-from revelio.training.network import Network
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """model.safetensors of sentence-transformers/all-MiniLM-L6-v2 as published (Apache-2.0)."""
@@ -96,7 +95,7 @@ def export_encoder(source: Path, weights: Path, tokenizer: Path, *, quantize: bo
     shutil.copyfile(source / "tokenizer.json", tokenizer)
 
 
-def export_network(network: Network, text: int, features: int, component: int, path: Path) -> None:
+def export_network(network: nn.Module, text: int, features: int, component: int, path: Path) -> None:
     """Write the ranking network as ONNX with every list length free."""
     network = network.eval().cpu()
     widths = {"report": text, "tool_text": text, "template_text": text, "features": features, "components": component}

@@ -90,7 +90,7 @@ def fit(
 
 
 @torch.no_grad()
-def predict(network: Network, example: Example, device: torch.device) -> list[Prediction]:
+def predict(network: nn.Module, example: Example, device: torch.device) -> list[Prediction]:
     """What the network says of an example, once for each of its reports."""
     found = []
     for encoded in example.encodings:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from revelio.ranker.session import INPUTS
+
 EMPTY = -1e4
 """Stands in for minus infinity where there is nothing: exact zero after a softmax, and safe to multiply."""
 
@@ -48,7 +50,11 @@ class Network(nn.Module):
         self.tool_own = nn.Linear(width, 1)
         self.abstain = nn.Sequential(nn.Linear(4 * width + component, width), nn.GELU(), nn.Dropout(dropout), nn.Linear(width, 1))
 
-    def forward(
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Logits of ``tool [K]``, ``template [T]``, ``value [N]`` and ``abstain [B]``; the inputs are those of ``logits``."""
+        return self.merged(self.logits(*inputs), inputs)
+
+    def logits(
         self,
         report: Tensor,
         tool_text: Tensor,
@@ -61,7 +67,7 @@ class Network(nn.Module):
         incident_of_component: Tensor,
         near: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Several incidents end to end, without padding: whatever belongs together points to what it belongs to.
+        """What the network itself says of several incidents end to end: whatever belongs together points to what it belongs to.
 
         Shapes: ``report [B,D]``, ``tool_text [K,D]``, ``template_text [T,D]``, ``features [N,F]`` of the queries,
         ``components [M,G]``; ``near [N]`` is one number below N for all queries of an incident that ask of one component.
@@ -96,8 +102,6 @@ class Network(nn.Module):
 
         furthest = pooled_max(components, incident_of_component, said)
         calm = torch.cat([said, seen_max, seen_mean, pooled_max(tools, incident_of_tool, said), furthest], dim=-1)
-        if self.factors < 3:
-            tool, template = self._merged(tool, template, value, tool_of_template, template_of_query)
         return tool, template, value, self.abstain(calm).squeeze(-1)
 
     def ignore(self, features: Sequence[bool], component: Sequence[bool]) -> None:
@@ -105,13 +109,17 @@ class Network(nn.Module):
         self.features_seen = 1.0 - torch.tensor(features, dtype=torch.float32)
         self.component_seen = 1.0 - torch.tensor(component, dtype=torch.float32)
 
-    def _merged(
-        self, tool: Tensor, template: Tensor, value: Tensor, tool_of_template: Tensor, template_of_query: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Logits whose factors multiply to one softmax over all templates, or over all queries."""
+    def merged(
+        self, logits: tuple[Tensor, Tensor, Tensor, Tensor], inputs: Sequence[Tensor]
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """With fewer than three factors, logits whose factors multiply to one softmax over all templates, or over all queries."""
+        tool, template, value, abstain = logits
+        tool_of_template, template_of_query = (inputs[INPUTS.index(name)] for name in ("tool_of_template", "template_of_query"))
         if self.factors == 1:
             template = template + tool[tool_of_template] + logsumexp(value, template_of_query, template)
-        return logsumexp(template, tool_of_template, tool), template
+        if self.factors < 3:
+            tool = logsumexp(template, tool_of_template, tool)
+        return tool, template, value, abstain
 
     def _here(self, asked: Tensor, near: Tensor) -> Tensor:
         """For each query, what all that ask of its component see together: their mean, weighted by what they are."""
@@ -120,6 +128,25 @@ class Network(nn.Module):
         total = torch.zeros_like(asked).scatter_add(0, group.expand_as(asked), weight * asked)
         share = torch.zeros_like(weight).scatter_add(0, group, weight)
         return (total / share.clamp(min=1e-6))[near]
+
+
+class Committee(nn.Module):
+    """Networks that chance alone tells apart; what they say is the mean of their logits.
+
+    Each is sure of itself where it has seen little, and each in another way (Lakshminarayanan et al., 2017, arXiv:1612.01474).
+    """
+
+    def __init__(self, members: Sequence[Network]) -> None:
+        """``members`` are alike but for their weights."""
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """As a network's."""
+        members = [member for member in self.members if isinstance(member, Network)]
+        said = [member.logits(*inputs) for member in members]
+        tool, template, value, abstain = (torch.stack(same).mean(0) for same in zip(*said, strict=True))
+        return members[0].merged((tool, template, value, abstain), inputs)
 
 
 def pooled_max(values: Tensor, group: Tensor, like: Tensor) -> Tensor:

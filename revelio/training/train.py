@@ -1,7 +1,7 @@
 """Training: from a labelled dataset to a model folder.
 
 The report encoder is fine-tuned and exported first, and everything downstream reads its exported form, so that training
-sees exactly the vectors that serving will. Calibration is fitted on out-of-fold predictions; the final network is trained
+sees exactly the vectors that serving will. Calibration is fitted on out-of-fold predictions; the final networks are trained
 on all of ``train``, for as many epochs as were best for the folds.
 """
 
@@ -35,6 +35,7 @@ from revelio.training.export import base_encoder, export_encoder, export_network
 from revelio.training.fine_tune import enough, fine_tune, tellings
 from revelio.training.fit import fit, predict, seeded
 from revelio.training.journal import Report, TrainingLog
+from revelio.training.network import Committee
 from revelio.training.world import World, world
 
 
@@ -70,14 +71,15 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
     for fold in range(folds):
         held = known[fold::folds]
         rest = [e for i, e in enumerate(known) if i % folds != fold]
-        fitted = fit(rest, held, f"fold-{fold}", arguments, key, ours, log)
-        best.append(fitted.epochs)
-        unseen += [p for e in held for p in predict(fitted.network, e, ours.device)]
+        committee, epochs = _committee(rest, held, f"fold-{fold}", arguments, key, ours, log)
+        best += epochs
+        unseen += [p for e in held for p in predict(committee, e, ours.device)]
     calibration = calibrate(unseen)
     until = round(median(best)) if best else arguments.epochs
-    network = fit(known, (), "final", arguments, key, ours, log, until).network
+    network, _ = _committee(known, (), "final", arguments, key, ours, log, until)
     metrics = _held_out_metrics(unseen, calibration) | {
         "epochs": float(until),
+        "members": float(arguments.members),
         "train_incidents": float(len(known)),
         "train_reports": float(sum(len(e.encodings) for e in known)),
         "seconds": round(time.monotonic() - began, 1),
@@ -106,6 +108,21 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
             leftover.unlink()
     ours.wait()
     return artifact.load_manifest(out)
+
+
+def _committee(
+    known: Sequence[Example],
+    held: Sequence[Example],
+    part: str,
+    arguments: TrainArguments,
+    key: str,
+    ours: World,
+    log: TrainingLog,
+    until: int | None = None,
+) -> tuple[Committee, list[int]]:
+    """Networks trained on the same examples, and after how many epochs each was best."""
+    fitted = [fit(known, held, f"{part}.{number}", arguments, key, ours, log, until) for number in range(arguments.members)]
+    return Committee([one.network for one in fitted]).eval(), [one.epochs for one in fitted]
 
 
 def _known(arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder) -> list[Example]:

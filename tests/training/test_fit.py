@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import pytest
 
 from revelio.catalog import Catalog
@@ -21,6 +23,7 @@ torch = pytest.importorskip("torch")
 from revelio.training.arguments import TrainArguments  # noqa: E402
 from revelio.training.fit import fit, predict  # noqa: E402
 from revelio.training.journal import Epoch, TrainingLog  # noqa: E402
+from revelio.training.network import Committee  # noqa: E402
 from revelio.training.world import World, world  # noqa: E402
 
 ALONE = World(0, 1, torch.device("cpu"))
@@ -70,6 +73,23 @@ def test_fewer_factors_are_one_softmax_over_templates_or_over_all_queries(
         fitted = fit(known[4:], (), "final", replace(arguments, epochs=2, factors=factors), "key", ALONE, Kept())
         logits = predict(fitted.network, known[0], ALONE.device)[0].logits
         encoded = known[0].encodings[0]
+        for k in range(len(encoded.tools)):
+            own = torch.from_numpy(logits.template[encoded.tool_of == k])
+            assert float(torch.logsumexp(own, 0)) == pytest.approx(float(logits.tool[k]), abs=1e-4)
+
+
+@pytest.mark.parametrize("factors", [1, 3])
+def test_a_committee_says_the_mean_of_what_its_members_say(
+    known: list[Example], arguments: TrainArguments, factors: Literal[1, 3]
+) -> None:
+    plain = replace(arguments, epochs=1, factors=factors)
+    members = [fit(known[4:], (), f"final.{n}", plain, "key", ALONE, Kept()).network for n in range(2)]
+    one, other = (predict(m, known[0], ALONE.device)[0].logits for m in members)
+    both = predict(Committee(members).eval(), known[0], ALONE.device)[0]
+    assert not np.allclose(one.value, other.value)
+    np.testing.assert_allclose(both.logits.value, (one.value + other.value) / 2, atol=1e-5)
+    if factors == 1:  # still one softmax: the tools' masses are those of their queries
+        encoded, logits = both.encoded, both.logits
         for k in range(len(encoded.tools)):
             own = torch.from_numpy(logits.template[encoded.tool_of == k])
             assert float(torch.logsumexp(own, 0)) == pytest.approx(float(logits.tool[k]), abs=1e-4)
@@ -139,4 +159,4 @@ def test_two_processes_train_one_model_together(
     lines = [json.loads(line) for line in (out / "training.jsonl").read_text().splitlines()]
     told = [(x["part"], x["epoch"]) for x in lines]
     assert len(told) == len(set(told)), "only the process that leads writes"
-    assert {part for part, _ in told} == {"fold-0", "fold-1", "final"}
+    assert {part for part, _ in told} == {f"{part}.{n}" for part in ("fold-0", "fold-1", "final") for n in range(3)}

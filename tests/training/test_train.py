@@ -24,7 +24,7 @@ torch = pytest.importorskip("torch")
 
 from revelio.training.arguments import TrainArguments  # noqa: E402
 from revelio.training.export import export_network  # noqa: E402
-from revelio.training.network import Network  # noqa: E402
+from revelio.training.network import Committee, Network  # noqa: E402
 from revelio.training.train import train  # noqa: E402
 
 
@@ -84,7 +84,7 @@ def test_the_exported_network_gives_what_torch_gives(catalog: Catalog, tmp_path:
     import onnxruntime as ort
 
     torch.manual_seed(3)
-    network = Network(64, len(FEATURES), len(COMPONENT)).eval()
+    network = Committee([Network(64, len(FEATURES), len(COMPONENT)) for _ in range(2)]).eval()
     export_network(network, 64, len(FEATURES), len(COMPONENT), tmp_path / "n.onnx")
     session = ort.InferenceSession(str(tmp_path / "n.onnx"))
     text = HashingEncoder(64)
@@ -162,15 +162,15 @@ def test_a_resumed_run_ends_in_the_weights_of_an_uninterrupted_one(
         pass
 
     def stop(what: str, done: int, total: int) -> None:
-        if what.startswith("train final") and done == 13:
+        if what.startswith("train final.1") and done == 13:
             raise Killed
 
     arguments = TrainArguments(data, tmp_path / "cut", catalog, device="cpu", epochs=15, folds=0, encoder=model)
     with pytest.raises(Killed):
         train(arguments, stop)
-    assert (tmp_path / "cut" / "final.checkpoint").is_file()
+    assert (tmp_path / "cut" / "final.1.checkpoint").is_file()
     seen: list[int] = []
-    again = train(replace(arguments, resume=True), lambda what, done, total: seen.append(done) if "final" in what else None)
+    again = train(replace(arguments, resume=True), lambda what, done, total: seen.append(done) if "final.1" in what else None)
     assert seen[0] == 11
     assert again.files[RANKER_WEIGHTS] == whole.files[RANKER_WEIGHTS]
 
