@@ -21,7 +21,7 @@ class ReceiveBufferTooSmall(FaultKind):
     name = "receive_buffer_too_small"
     category = "network"
     explanation = "The container's TCP receive buffers were set far too small, so its peers must stop sending again and again."
-    strengths: ClassVar = {"hard": {"bytes": 500}, "moderate": {"bytes": 800}}
+    strengths: ClassVar = {"hard": {"bytes": 500}, "moderate": {"bytes": 650}}
     settle_s = 15.0
 
     def places(self, app: App) -> tuple[str, ...]:

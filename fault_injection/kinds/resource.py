@@ -225,7 +225,7 @@ class ThreadLeak(KitVersion):
     category = "resource"
     burdens_host = True
     explanation = "A new version of the service starts threads with every request, which watch for something and never end."
-    strengths: ClassVar = {"fast": {"threads": 12}, "slow": {"threads": 6}}
+    strengths: ClassVar = {"fast": {"threads": 16}, "slow": {"threads": 10}}
     file = "/app/kit/service.py"
     function = "Observed.__call__"
     statements = """
