@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,25 +49,28 @@ class _Counts:
     kinds: set[str] = field(default_factory=set)
 
 
-def lighting(out: Path, templates: Iterable[tuple[str, str]], labels: dict[str, tuple[Accepted, ...]]) -> tuple[Light, ...]:
-    """Every template of ``templates`` (id and tool), in that order; ``expected`` where any kind's labels name it.
+def lighting(
+    campaigns: Sequence[Path], templates: Iterable[tuple[str, str]], labels: dict[str, tuple[Accepted, ...]]
+) -> tuple[Light, ...]:
+    """Every template of ``templates`` (id and tool), in that order, over the runs of these folders.
 
-    ``DatasetError`` when ``out`` holds no incidents.
+    ``expected`` where any kind's labels name it. ``DatasetError`` when one of ``campaigns`` holds no incidents.
     """
-    folder = out / "incidents"
-    records = read_records(folder) if folder.is_dir() else iter(())
     counts: dict[str, _Counts] = defaultdict(_Counts)
-    seen = 0
-    for record in records:
-        seen += 1
+    for record in (record for out in campaigns for record in _recorded(out)):
         if record.fault is not None and record.fault.category == CONTROL:
             _count_control(record, counts)
         elif record.fault is not None:
             _count_incident(record, record.fault.kind, counts)
-    if not seen:
-        raise DatasetError(f"{folder}: holds no incidents; run a campaign first")
     named = {entry.template for entries in labels.values() for entry in entries}
     return tuple(_light(template, tool, counts[template], template in named) for template, tool in templates)
+
+
+def _recorded(out: Path) -> Iterator[Record]:
+    folder = out / "incidents"
+    if not folder.is_dir() or not any(folder.iterdir()):
+        raise DatasetError(f"{folder}: holds no incidents; run a campaign first")
+    return read_records(folder)
 
 
 def spoke_up(signal: float, healthy_signal: float | None) -> bool:

@@ -69,7 +69,9 @@ def _percent(share: float) -> str:
     return f"{share:.0%}"
 
 
-def templates(out: Recorded, json: Json = False) -> None:
+def templates(
+    out: Annotated[list[Path], typer.Option("--out", help="A campaign's folder; may be given several times.")], json: Json = False
+) -> None:
     """Show where each template lit up, and where it stayed dark with nothing wrong.
 
     "lit" counts the incidents in which a query of it was proven, of those whose fault's labels accept it; "dark" the
@@ -77,7 +79,7 @@ def templates(out: Recorded, json: Json = False) -> None:
 
     \b
     Examples:
-      revelio campaign templates --out data/three_apps
+      revelio campaign templates --out data/three_apps --out data/every_template
       revelio campaign templates --out data/three_apps --json | jq -r '.[] | select(.proven == 0) | .template'
     """
     from fault_injection.labels import load_labels

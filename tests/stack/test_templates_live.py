@@ -33,7 +33,7 @@ def recorded(stacks: Stacks, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def lights(recorded: Path) -> dict[str, Light]:
     """Every template over those runs."""
-    return {light.template: light for light in lighting(recorded, [(t.id, t.tool) for t in TEMPLATES], load_labels())}
+    return {light.template: light for light in lighting([recorded], [(t.id, t.tool) for t in TEMPLATES], load_labels())}
 
 
 def test_users_feel_every_fault_of_the_plan_and_some_tool_shows_its_cause(recorded: Path) -> None:
