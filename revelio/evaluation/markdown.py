@@ -14,6 +14,7 @@ _COLUMNS = (
     ("place", "place_top1"),
     ("MRR", "mrr"),
     ("ECE", "ece"),
+    ("ECE by chance", "ece_chance"),
 )
 
 
@@ -24,7 +25,8 @@ def page(found: Mapping[str, Any]) -> str:
         "From `make reference`, out of what `revelio eval --baselines --ablations --runs --json` printed for "
         f"`{found['model']}` on `{found['dataset']}`.\n"
         "Shares of incidents, each scored with all of its test reports, whose writers appear in no training text; with 95 % "
-        "bootstrap intervals.\nA hit is a query of grade 3, one that shows the cause itself. How to read them: "
+        "bootstrap intervals.\nA hit is a query of grade 3, one that shows the cause itself. The ECE by chance is what so few "
+        "incidents would show were every probability exactly right. How to read them: "
         "[results](../results.md).\n"
     )
     return "\n".join((head, *_sections(found)))

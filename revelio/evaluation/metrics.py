@@ -112,6 +112,16 @@ def expected_calibration_error(bins: Sequence[Bin]) -> float:
     return sum(b.count * abs(b.confidence - b.accuracy) for b in bins) / total if total else 0.0
 
 
+def chance_calibration_error(confidence: Floats, incident: NDArray[np.int64], seed: int = 0) -> float:
+    """The expected calibration error that these confidences would show on average were each exactly right.
+
+    With few incidents that is far from 0. ``incident [N]`` says which examples stand or fall together: reports of one incident.
+    """
+    luck = np.random.default_rng(seed).random((RESAMPLES, int(incident.max()) + 1 if len(incident) else 0))
+    drawn = [expected_calibration_error(reliability(confidence, (row[incident] < confidence).astype(float))) for row in luck]
+    return float(np.mean(drawn))
+
+
 def auroc(positive: Floats, negative: Floats) -> float:
     """Probability that a positive outscores a negative, ties counting half (Mann-Whitney); NaN when either is empty."""
     if not len(positive) or not len(negative):

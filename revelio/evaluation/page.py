@@ -17,6 +17,7 @@ SHARES = {
     "mrr": "MRR",
     "average_rank": "rank",
     "ece": "ECE",
+    "ece_chance": "by chance",
 }
 
 

@@ -15,7 +15,8 @@ Interval = tuple[float, float]
 class FaultFigures:
     """One method on one split of incidents that have a fault. Each incident counts once, as the mean over its reports.
 
-    ``left_out`` incidents had no proven query that shows the cause, so there was nothing to find.
+    ``left_out`` incidents had no proven query that shows the cause, so there was nothing to find. ``ece_chance`` is the
+    ``ece`` to be expected of so few incidents were every probability exactly right.
     """
 
     incidents: int
@@ -32,6 +33,7 @@ class FaultFigures:
     template_top1: float
     place_top1: float
     ece: float
+    ece_chance: float
     abstained: float
     ci95: dict[str, Interval]
     reliability: tuple[Bin, ...] = ()

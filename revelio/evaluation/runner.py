@@ -163,13 +163,16 @@ def _fault_figures(by_incident: Sequence[Sequence[Outcome]], left_out: int) -> F
         "place_top1": _means(by_incident, lambda x: np.array([float(o.place_right) for o in x])),
         "abstained": _means(by_incident, _abstained),
     }
-    bins = metrics.reliability(np.array([o.confidence for o in flat]), metrics.hits(flat, 1))
+    confidence = np.array([o.confidence for o in flat])
+    incident = np.repeat(np.arange(len(by_incident)), [len(x) for x in by_incident])
+    bins = metrics.reliability(confidence, metrics.hits(flat, 1))
     return FaultFigures(
         incidents=len(by_incident),
         examples=len(flat),
         left_out=left_out,
         failed=sum(o.failed for o in flat),
         ece=metrics.expected_calibration_error(bins),
+        ece_chance=metrics.chance_calibration_error(confidence, incident),
         ci95={name: metrics.mean_interval(values) for name, values in means.items()},
         reliability=bins,
         **{name: float(values.mean()) for name, values in means.items()},

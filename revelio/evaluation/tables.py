@@ -63,7 +63,7 @@ def _fault_table(split: str, methods: dict[str, FaultFigures]) -> Table:
     first = next(iter(methods.values()))
     left_out = f", {first.left_out} left out for want of a proven query that shows the cause" if first.left_out else ""
     grid = _grid(f"{split}: {first.incidents} incidents, {first.examples} reports{left_out}")
-    for heading in ("method", *(h for h, _ in _SHARES), "MRR", "rank", "ECE", "failed"):
+    for heading in ("method", *(h for h, _ in _SHARES), "MRR", "rank", "ECE", "by chance", "failed"):
         grid.add_column(heading, justify="left" if heading == "method" else "right")
     for name, figures in methods.items():
         shares = []
@@ -73,7 +73,13 @@ def _fault_table(split: str, methods: dict[str, FaultFigures]) -> Table:
                 low, high = figures.ci95[key]
                 share += f" [{low:.2f}, {high:.2f}]"
             shares.append(share)
-        rest = (f"{figures.mrr:.3f}", f"{figures.average_rank:.1f}", f"{figures.ece:.3f}", str(figures.failed))
+        rest = (
+            f"{figures.mrr:.3f}",
+            f"{figures.average_rank:.1f}",
+            f"{figures.ece:.3f}",
+            f"{figures.ece_chance:.3f}",
+            str(figures.failed),
+        )
         grid.add_row(Text(name), *(Text(x) for x in (*shares, *rest)))
     return grid
 

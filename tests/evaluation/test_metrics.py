@@ -78,6 +78,17 @@ def test_calibration_error_weighs_each_bin_by_its_count() -> None:
     assert metrics.expected_calibration_error(bins) == pytest.approx(0.8 * 0.20 + 0.2 * 0.15)
 
 
+def test_few_incidents_show_an_error_by_chance_that_many_do_not() -> None:
+    confidence = np.random.default_rng(1).uniform(0.3, 1.0, 2000)
+    few = metrics.chance_calibration_error(confidence[:20], np.arange(20))
+    many = metrics.chance_calibration_error(confidence, np.arange(2000))
+    assert few > 0.1 > 0.03 > many
+    # Reports of one incident stand or fall together: a hundred of them tell as little as the incidents that they are of.
+    told = metrics.chance_calibration_error(np.repeat(confidence[:20], 5), np.repeat(np.arange(20), 5))
+    assert told == pytest.approx(few, abs=0.02)
+    assert metrics.chance_calibration_error(np.array([]), np.array([], dtype=np.int64)) == 0.0
+
+
 def test_a_confidence_of_one_falls_into_the_last_bin() -> None:
     assert metrics.reliability(np.array([1.0]), np.array([1.0])) == (Bin(1.0, 1.0, 1),)
 
