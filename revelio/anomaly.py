@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from revelio.types import Direction, Window
+
+Counts = TypeVar("Counts", float, NDArray[np.float64])
+"""One count, or many."""
 
 PRESENT = 0.5
 """A signal at or above this counts as present."""
@@ -37,10 +42,11 @@ def deviation(before: Sequence[float], now: Sequence[float], direction: Directio
     return {"up": up, "down": down, "both": max(up, down)}[direction]
 
 
-def count_deviation(before: float, before_seconds: float, now: float, now_seconds: float) -> float:
+def count_deviation(before: Counts, before_seconds: float, now: Counts, now_seconds: float) -> Counts:
     """Distance of an event count from what the baseline's rate leads one to expect, in Poisson standard deviations."""
-    expected = before * now_seconds / before_seconds if before_seconds > 0 else 0.0
-    return float((now - expected) / np.sqrt(expected + 1.0))
+    expected = before * (now_seconds / before_seconds if before_seconds > 0 else 0.0)
+    spread: Counts = (expected + 1.0) ** 0.5
+    return (now - expected) / spread
 
 
 def signal(distance: float) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
+from struct import pack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ def series_distances(series: Sequence[Series], baseline: Window, window: Window,
     """``revelio.anomaly.deviation`` up and down; ``floors [S]`` is the least spread of each, in its own unit."""
     clocks = [s.times for s in series]
     lengths = np.fromiter(map(len, clocks), np.int64, len(clocks))
-    times, values = _flat(clocks, lengths), _flat([s.values for s in series], lengths)
+    times, values = _flat(clocks), _flat([s.values for s in series])
     row = np.repeat(np.arange(len(series)), lengths)
     finite = np.isfinite(values)
     past, before = _table(values, row, finite & (times >= baseline.start) & (times < baseline.end), len(series))
@@ -63,22 +64,20 @@ def series_distances(series: Sequence[Series], baseline: Window, window: Window,
 def span_distances(spans: Sequence[SpanStat], baseline: Window, window: Window) -> dict[str, Doubles]:
     """``[S]`` by each of ``SPAN_METRICS``: how far above its baseline it is."""
     now, before = _span_figures([s.now for s in spans]), _span_figures([s.before for s in spans])
-    expected = before["count"] * (window.seconds / max(baseline.seconds, 1e-9))
     counted = (now["count"] > 0) & (before["count"] > 0)
     found = {
         m: np.where(counted, (now[m] - before[m]) / (0.3 * before[m] + 5.0), 0.0) for m in ("p95_ms", "median_ms", "self_ms")
     }
-    errors = [count_deviation(s.before.errors, baseline.seconds, s.now.errors, window.seconds) for s in spans]
-    return found | {"errors": np.array(errors), "count": (now["count"] - expected) / np.sqrt(expected + 1.0)}
+    return found | {m: count_deviation(before[m], baseline.seconds, now[m], window.seconds) for m in ("errors", "count")}
 
 
 def _span_figures(figures: Sequence[SpanFigures]) -> dict[str, Doubles]:
-    columns = np.array([_FIGURES(f) for f in figures], dtype=float).reshape(-1, 5).T
+    columns = _flat(list(map(_FIGURES, figures))).reshape(-1, 5).T
     return dict(zip(("count", "errors", "median_ms", "p95_ms", "self_ms"), columns, strict=True))
 
 
-def _flat(parts: Sequence[tuple[float, ...]], lengths: NDArray[np.int64]) -> Doubles:
-    return np.fromiter(chain.from_iterable(parts), float, int(lengths.sum()))
+def _flat(parts: Sequence[tuple[float, ...]]) -> Doubles:
+    return np.frombuffer(pack(f"{sum(map(len, parts))}d", *chain.from_iterable(parts)))  # half the time of np.fromiter
 
 
 def _table(values: Doubles, row: NDArray[np.int64], chosen: NDArray[np.bool_], rows: int) -> tuple[Doubles, NDArray[np.int64]]:

@@ -235,7 +235,8 @@ def _logs(sheet: _Sheet, evidence: Evidence) -> None:
             count[0] += pattern.count
             count[1] += pattern.baseline_count
     seconds, past = evidence.window.seconds, evidence.baseline.seconds
-    distances = np.array([count_deviation(before, past, now, seconds) for now, before in counts.values()])
+    now, before = np.array(list(counts.values()), dtype=float).reshape(-1, 2).T
+    distances = count_deviation(before, past, now, seconds)
     sheet.write([(name, "logs", kind) for name, kind in counts], distances, -distances)
     problems = [kind == "problems" for _, kind in counts]
     sheet.raise_("logs", sheet.lines([name for name, _ in compress(counts, problems)]), distances[np.array(problems, dtype=bool)])

@@ -90,6 +90,7 @@ def _sigmoid(x: float) -> float:
 
 def _log_softmax(values: Floats, group: Ints) -> Floats:
     """Within each group."""
+    values = values.astype(np.float64)  # `at` is slow where it has to convert
     top = np.full(int(group.max()) + 1, -np.inf)
     np.maximum.at(top, group, values)
     total = np.bincount(group, weights=np.exp(values - top[group]))
