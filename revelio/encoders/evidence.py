@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, repeat
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,8 @@ FAMILIES = ("series_up", "series_down", "latency", "errors", "self_time", "logs"
 CHANGED = 20.0
 """Distance given to a discrete change: far outside any ripple."""
 
-Key = tuple[str, str, str]
-"""Names a figure: its entity, source and metric."""
+Figure = tuple[str, str]
+"""Names what is known of an entity: source and metric."""
 
 _ERROR_LEVELS = frozenset({"error", "fatal", "critical", "warning", "warn"})
 _NONE: Doubles = np.zeros(0)
@@ -39,12 +39,16 @@ _LATENCY, _ERRORS = FAMILIES.index("latency"), FAMILIES.index("errors")
 class Glance:
     """Every figure of the evidence, and what is known of each component.
 
-    ``row`` says where in ``up [R]`` and ``down [R]`` a figure stands: how far it is above and below its own past.
+    ``up [R]`` and ``down [R]`` say how far a figure is above and below its own past. ``rows [E + 1, C + 1]`` tells which of
+    them is an entity's figure: a line for each of ``entities`` and a column for each of ``figures``, -1 where there is none,
+    as in the last line and the last column.
     ``components`` are sorted names; of each, ``families [M, 7]`` holds its largest distances and ``onset [M]`` when the first
     of its series left its baseline: 0 is the window's start, 1 its end or never. ``edges`` are pairs of caller and callee.
     """
 
-    row: dict[Key, int]
+    entities: dict[str, int]
+    figures: dict[Figure, int]
+    rows: Ints
     up: NDArray[np.float64]
     down: NDArray[np.float64]
     components: tuple[str, ...]
@@ -55,18 +59,19 @@ class Glance:
 
     def reading(self, name: str, reading: Reading) -> float | None:
         """The distance that a template's reading has at an entity; None when the evidence has no such figure."""
-        row = self.row.get((name, reading.source, reading.metric))
-        return None if row is None else float(toward(reading.direction, self.up[row], self.down[row]))
+        row = self.rows[self.entities.get(name, -1), self.figures.get((reading.source, reading.metric), -1)]
+        return None if row < 0 else float(toward(reading.direction, self.up[row], self.down[row]))
 
     def furthest(self, wanted: Iterable[Reading]) -> dict[Reading, float]:
         """The largest distance that each reading has at any entity; those that the evidence has nowhere are left out."""
-        rows: dict[tuple[str, str], list[int]] = {(r.source, r.metric): [] for r in wanted}
-        metrics = {metric for _, metric in rows}
-        for (_, source, metric), row in self.row.items():
-            if metric in metrics and (source, metric) in rows:
-                rows[source, metric].append(row)
-        seen = {r: at for r in wanted if (at := rows[r.source, r.metric])}
-        return {r: float(toward(r.direction, self.up[at], self.down[at]).max()) for r, at in seen.items()}
+        seen = {r: self.rows[:, self.figures[r.source, r.metric]] for r in wanted if (r.source, r.metric) in self.figures}
+        return {r: float(toward(r.direction, self.up[at], self.down[at])[at >= 0].max()) for r, at in seen.items()}
+
+    @property
+    def row(self) -> dict[tuple[str, str, str], int]:
+        """Where each figure stands, by its entity, source and metric."""
+        lines = zip(self.entities, self.rows.tolist(), strict=False)
+        return {(name, *f): row for name, line in lines for f, row in zip(self.figures, line, strict=False) if row >= 0}
 
 
 def toward(direction: str, up: NDArray[np.float64], down: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -134,17 +139,20 @@ class _Sheet:
     """A glance while it is being written."""
 
     def __init__(self) -> None:
-        self._row: dict[Key, int] = {}
+        self._entities: list[str] = []
+        self._figures: dict[Figure, int] = {}
+        self._columns: list[Ints] = []
         self._up: list[Doubles] = []
         self._down: list[Doubles] = []
         self._line: dict[str, int] = {}
         self._raised: list[tuple[int, Ints, Doubles]] = []
         self._onset: list[tuple[str, float]] = []
 
-    def write(self, keys: Sequence[Key], up: Doubles, down: Doubles) -> None:
-        """Figures; of one that is written twice the last holds."""
-        start = sum(map(len, self._up))
-        self._row.update(zip(keys, range(start, start + len(keys)), strict=True))
+    def write(self, names: Sequence[str], source: str, metrics: Sequence[str], up: Doubles, down: Doubles) -> None:
+        """Figures of entities; of one that is written twice the last holds."""
+        columns = {m: self._figures.setdefault((source, m), len(self._figures)) for m in dict.fromkeys(metrics)}
+        self._entities.extend(names)
+        self._columns.append(np.fromiter(map(columns.__getitem__, metrics), np.int64, len(names)))
         self._up.append(up)
         self._down.append(down)
 
@@ -176,8 +184,14 @@ class _Sheet:
                 onset[line] = min(onset[line], at)
         names = tuple(sorted(self._line))
         order = np.array([self._line[n] for n in names], dtype=np.int64)
+        entities = {n: i for i, n in enumerate(dict.fromkeys(self._entities))}
+        lines = np.fromiter(map(entities.__getitem__, self._entities), np.int64, len(self._entities))
+        rows = np.full((len(entities) + 1, len(self._figures) + 1), -1)
+        rows[lines, np.concatenate(self._columns)] = np.arange(len(lines))
         return Glance(
-            row=self._row,
+            entities=entities,
+            figures=self._figures,
+            rows=rows,
             up=np.concatenate([*self._up, _NONE]),
             down=np.concatenate([*self._down, _NONE]),
             components=names,
@@ -194,7 +208,7 @@ def _series(sheet: _Sheet, evidence: Evidence, noise: Mapping[str, float]) -> No
     series = list(compress(evidence.series, found.known.tolist()))
     names = [s.entity.name for s in series]
     above, below, onset = found.above[found.known], found.below[found.known], found.onset[found.known]
-    sheet.write(list(zip(names, repeat("series"), [s.metric for s in series])), above, below)
+    sheet.write(names, "series", [s.metric for s in series], above, below)
     lines = sheet.lines(names)
     sheet.raise_("series_up", lines, above)
     sheet.raise_("series_down", lines, below)
@@ -209,7 +223,7 @@ def _spans(sheet: _Sheet, evidence: Evidence) -> None:
     names = [s.entity.name for s in evidence.spans]
     speaks_of = [n if "->" in n else s.service or component(n) for s, n in zip(evidence.spans, names, strict=True)]
     for metric in SPAN_METRICS:
-        sheet.write(list(zip(names, repeat("spans"), repeat(metric))), found[metric], -found[metric])
+        sheet.write(names, "spans", [metric] * len(names), found[metric], -found[metric])
     owners = tuple(dict.fromkeys(o for o in speaks_of if "->" not in o))
     for metric, family in (("p95_ms", "latency"), ("errors", "errors"), ("self_ms", "self_time")):
         worst = dict.fromkeys(owners, -np.inf)
@@ -217,7 +231,7 @@ def _spans(sheet: _Sheet, evidence: Evidence) -> None:
             if owner in worst:
                 worst[owner] = max(worst[owner], distance)
         reached = np.array(list(worst.values()))
-        sheet.write(list(zip(owners, repeat("spans"), repeat(metric))), reached, -reached)
+        sheet.write(owners, "spans", [metric] * len(owners), reached, -reached)
         sheet.raise_(family, sheet.lines(speaks_of, edges=family == "errors"), found[metric])
 
 
@@ -237,7 +251,7 @@ def _logs(sheet: _Sheet, evidence: Evidence) -> None:
     seconds, past = evidence.window.seconds, evidence.baseline.seconds
     now, before = np.array(list(counts.values()), dtype=float).reshape(-1, 2).T
     distances = count_deviation(before, past, now, seconds)
-    sheet.write([(name, "logs", kind) for name, kind in counts], distances, -distances)
+    sheet.write([name for name, _ in counts], "logs", [kind for _, kind in counts], distances, -distances)
     problems = [kind == "problems" for _, kind in counts]
     sheet.raise_("logs", sheet.lines([name for name, _ in compress(counts, problems)]), distances[np.array(problems, dtype=bool)])
 
@@ -245,15 +259,15 @@ def _logs(sheet: _Sheet, evidence: Evidence) -> None:
 def _changes(sheet: _Sheet, evidence: Evidence) -> None:
     names = [c.entity.name for c in evidence.changes]
     far, none = np.full(len(names), CHANGED), np.zeros(len(names))
-    sheet.write([(n, "changes", c.field) for n, c in zip(names, evidence.changes, strict=True)], far, none)
-    sheet.write([(n, "changes", "") for n in names], far, none)
+    sheet.write(names, "changes", [c.field for c in evidence.changes], far, none)
+    sheet.write(names, "changes", [""] * len(names), far, none)
     sheet.raise_("changes", sheet.lines(names), far)
 
 
 def _features(sheet: _Sheet, evidence: Evidence) -> None:
     names = [f.entity.name for f in evidence.features]
     distances = np.array([_feature(f) for f in evidence.features])
-    sheet.write([(n, "features", f.name) for n, f in zip(names, evidence.features, strict=True)], distances, -distances)
+    sheet.write(names, "features", [f.name for f in evidence.features], distances, -distances)
     lines = sheet.lines(names)
     sheet.raise_("series_up", lines, distances)
     sheet.raise_("series_down", lines, -distances)

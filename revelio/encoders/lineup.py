@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.encoders.evidence import Glance, Ints, Key, component
+from revelio.encoders.evidence import Figure, Glance, Ints, component
 from revelio.types import Query, QueryTemplate, Reading
 
 Bools = NDArray[np.bool_]
@@ -24,14 +24,17 @@ _SILENT_WHEN_WELL = frozenset({"logs", "changes"})
 class Readings:
     """What all candidates would read, one row a reading of a candidate: ``query [R]`` is the candidate's index.
 
-    ``keys [R, W]`` number the figures of ``names`` that hold it, most specific first, -1 after the last; of a candidate
-    without an entity there is none, and ``anywhere`` has the reading by its row. ``up`` and ``down`` say which directions
-    are bad, ``silent`` that no figure means that all is well, if the tool answered; ``tool`` is its index in ``tools``.
+    ``entity [R, W]`` numbers those of ``entities`` that may have the figure, most specific first, -1 after the last, and
+    ``figure [R]`` numbers it among ``figures``; of a candidate without an entity ``anywhere`` has the reading by its row.
+    ``up`` and ``down`` say which directions are bad, ``silent`` that no figure means that all is well, if the tool answered;
+    ``tool`` is its index in ``tools``.
     """
 
     query: Ints
-    names: tuple[Key, ...]
-    keys: Ints
+    entities: tuple[str, ...]
+    entity: Ints
+    figures: tuple[Figure, ...]
+    figure: Ints
     anywhere: dict[int, Reading]
     up: Bools
     down: Bools
@@ -41,7 +44,9 @@ class Readings:
 
     def distances(self, view: Glance) -> tuple[NDArray[np.float64], Bools]:
         """``[R]``: the distance of each reading in its bad direction, and whether there is one."""
-        rows = np.append(np.fromiter(map(view.row.get, self.names, repeat(-1)), np.int64, len(self.names)), -1)[self.keys]
+        line = np.array([*map(view.entities.get, self.entities, repeat(-1)), -1])
+        column = np.array([*map(view.figures.get, self.figures, repeat(-1))], dtype=np.int64)
+        rows = view.rows[line[self.entity], column[self.figure][:, None]]
         first = rows[np.arange(len(rows)), (rows >= 0).argmax(axis=1)]
         known = first >= 0
         # One more row for "no such figure", so that -1 finds it.
@@ -115,12 +120,15 @@ def _bound(query: Query) -> tuple[str, ...]:
 
 def _readings(queries: tuple[Query, ...], bound: list[tuple[str, ...]], tools: tuple[str, ...]) -> Readings:
     rows = [(i, at, r) for i, (q, at) in enumerate(zip(queries, bound, strict=True)) for r in q.template.reads]
-    keys = [tuple((n, r.source, r.metric) for n in at) for _, at, r in rows]
-    names = tuple(dict.fromkeys(k for some in keys for k in some))
+    entities = tuple(dict.fromkeys(n for at in bound for n in at))
+    wanted = [(r.source, r.metric) for _, _, r in rows]
+    figures = tuple(dict.fromkeys(wanted))
     return Readings(
         query=np.array([i for i, _, _ in rows], dtype=np.int64),
-        names=names,
-        keys=_rows(keys, names),
+        entities=entities,
+        entity=_rows((at for _, at, _ in rows), entities),
+        figures=figures,
+        figure=_indices(wanted, figures),
         anywhere={row: r for row, (_, at, r) in enumerate(rows) if not at},
         up=np.array([r.direction != "down" for _, _, r in rows], dtype=bool),
         down=np.array([r.direction != "up" for _, _, r in rows], dtype=bool),
