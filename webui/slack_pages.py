@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from webui.behind import Behind
 from webui.contexts import Page
 from webui.problems import refusal
 from webui.rendering import render
-
-if TYPE_CHECKING:
-    from webui.webhooks import Behind
 
 _NOT_HERE = (
     "The app cannot be installed from here: set slack.signing_secret, slack.client_id and slack.client_secret; "

@@ -15,17 +15,13 @@ from pydantic import BaseModel, Field
 
 from revelio.errors import InvalidInputError
 from revelio.integrations import alertmanager, grafana, pagerduty
-from revelio.integrations.alert_book import AlertBook, AlertIncident, Outcome
+from revelio.integrations.alert_book import AlertIncident, Outcome
 from revelio.integrations.alerts import Alert
 from revelio.integrations.authentic import knows, signed_by_grafana, signed_by_pagerduty
-from revelio.integrations.deliveries import Deliveries
-from revelio.integrations.intake import Intake
 from revelio.settings import Settings
-from revelio.telemetry import Workers
-from webui.accounts.who import acting
 from webui.assistants import Assistants
+from webui.behind import Behind
 from webui.desk import Desk
-from webui.door import DeskDoor
 from webui.listening import is_loopback
 from webui.problems import Problem
 from webui.slack_pages import add_slack_pages
@@ -81,44 +77,6 @@ def webhooks(settings: Settings, desk: Desk) -> APIRouter:
     _add_slack(router, behind)
     _add_alerts(router, behind)
     return router
-
-
-class Behind:
-    """What works behind the routes. Its threads are its own: a busy page must not keep Slack waiting."""
-
-    def __init__(self, settings: Settings, desk: Desk) -> None:
-        """The bot exists only where its secrets are set."""
-        database = desk.store.database
-        self.door = door = DeskDoor(desk)
-        self.settings = settings
-        self._desk = desk
-        self.bot = None
-        self.installing = None
-        if settings.slack.signing_secret.get_secret_value():
-            from revelio.integrations.slack.bot import Bot  # noqa: PLC0415 -- 150 ms that a server without Slack need not pay
-            from revelio.integrations.slack.installations import open_installations  # noqa: PLC0415 -- as above
-            from revelio.integrations.slack.installing import Installing  # noqa: PLC0415 -- as above
-
-            installed = open_installations(settings.slack, database)
-            self.bot = Bot(settings.slack, door, Deliveries(database), installed, max_chars=settings.max_report_chars)
-            if installed is not None:
-                self.installing = Installing(settings.slack, installed, database, self._note_installation)
-        self.intake = Intake(settings.alerts, door, AlertBook(database, masked=settings.mask), self.bot)
-        self._threads = Workers(16, thread_name_prefix="webhook")
-
-    async def do(self, act: Callable[[], T]) -> T:
-        """Run what waits on a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, act)
-
-    def _note_installation(self, team: str, name: str) -> None:
-        self._desk.store.audit.add(acting(), "slack.install", team, name)
-
-    def close(self) -> None:
-        """Finish what was begun."""
-        self.intake.close()
-        self._threads.shutdown(wait=True)
-        if self.bot is not None:
-            self.bot.close()
 
 
 def _add_slack(router: APIRouter, behind: Behind) -> None:
