@@ -6,7 +6,7 @@ import numpy as np
 
 from revelio.anomaly import PRESENT_DISTANCE
 from revelio.encoders.evidence import squash
-from revelio.encoders.query import EncodedIncident
+from revelio.encoders.query import FEATURES, EncodedIncident
 from revelio.ranker.scoring import Ranking
 from revelio.types import Factor
 
@@ -72,9 +72,7 @@ def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
 def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     template = int(encoded.template_of[index])
     place = " to ".join(value for name, value in _in_template_order(encoded, index))
-    read = {
-        name: float(encoded.feature(name)[index]) for name in ("present", "worst", "best", "mentioned", "name_similarity_rank")
-    }
+    read = dict(zip(FEATURES, encoded.features[index].tolist(), strict=True))
     weighed: list[tuple[float, str]] = []
     if read["present"] and abs(read["worst"]) >= _SAYS_NOTHING:
         peers = int((encoded.template_of == template).sum())
@@ -85,9 +83,9 @@ def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     elif read["name_similarity_rank"] >= 1.0:
         weighed.append((0.4, f"the report sounds most like {place}"))
     for family, words in _FAMILY_WORDS.items():
-        value = float(encoded.feature(family)[index])
+        value = read[family]
         if value >= _PRESENT:
-            standing = float(encoded.feature(f"{family}_rank")[index])
+            standing = read[f"{family}_rank"]
             first = ", more than anywhere else" if standing >= 1.0 else ""
             weighed.append((value * (0.5 + standing), words.format(place=place) + first))
     return tuple(text for _, text in sorted(weighed, key=lambda w: -w[0])[:3])
