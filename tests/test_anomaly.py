@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,6 +43,12 @@ def test_counts_are_compared_as_rates() -> None:
     assert count_deviation(20, 40, 10, 20) == pytest.approx(0.0)
     assert count_deviation(0, 40, 9, 20) == pytest.approx(9.0)
     assert count_deviation(0, 0, 4, 20) == pytest.approx(4.0)
+
+
+def test_many_counts_are_as_far_as_each_alone() -> None:
+    before, now = [0.0, 20.0, 7.0], [9.0, 10.0, 0.0]
+    alone = [count_deviation(b, 40, n, 20) for b, n in zip(before, now, strict=True)]
+    np.testing.assert_allclose(count_deviation(np.array(before), 40, np.array(now), 20), alone)
 
 
 def test_present_is_where_it_says() -> None:

@@ -114,6 +114,15 @@ def test_the_furthest_reading_anywhere_leaves_out_what_is_nowhere() -> None:
     assert view.furthest((up, none)) == {up: pytest.approx(20.0)}
 
 
+def test_of_a_figure_that_is_seen_twice_the_last_holds() -> None:
+    view = glance(evidence(series=(step("a", 1.0, 4.0), step("b", 1.0, 2.0), step("a", 4.0, 1.0))))
+    assert read(view, "a", "m") == pytest.approx(-5.0)
+    assert {key: view.up[row] for key, row in view.row.items()} == {
+        ("a", "series", "m"): pytest.approx(-5.0),
+        ("b", "series", "m"): pytest.approx(20.0 / 3.0),
+    }
+
+
 def test_a_new_problem_in_the_logs_counts_as_new_and_as_a_problem() -> None:
     pattern = LogPattern(Entity("service", "b"), "ERROR", "no key <n>", 12, 0, 21.0)
     view = glance(evidence(logs=(pattern,)))
