@@ -23,6 +23,8 @@ from revelio.training.train import train
 NEW_APP = "new_app"
 FEW = (10, 30)
 """Incidents of the new application that a few-shot model is shown."""
+LEAST_SCORED = 15
+"""Incidents of the new application that no variant may be shown."""
 RANKS = tuple(n for n in (*FEATURES, *COMPONENT) if n.endswith("rank") or n in ("gap", "best", "peers_out"))
 """Features that compare a component or a query with its peers."""
 
@@ -102,6 +104,6 @@ def _prefixed(progress: Progress, prefix: str) -> Progress:
 
 
 def _to_show(dataset: Dataset) -> list[str]:
-    """Which of the new application's incidents are shown to few-shot models, by lot: never more than half of them."""
+    """Which of the new application's incidents are shown to few-shot models, by lot: enough of them stay to be scored."""
     there = sorted((i.record.id for i in dataset.read(NEW_APP)), key=lambda i: hashlib.sha256(i.encode()).hexdigest())
-    return there[: max((n for n in FEW if 2 * n <= len(there)), default=0)]
+    return there[: max((n for n in FEW if n + LEAST_SCORED <= len(there)), default=0)]

@@ -31,6 +31,7 @@ def whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> TrainArguments:
     monkeypatch.setattr(module, "FEW", (2, 4))
+    monkeypatch.setattr(module, "LEAST_SCORED", 4)
     few = (Variant("few_10", "", few=2), Variant("few_30", "", few=4))
     monkeypatch.setattr(module, "VARIANTS", (*(v for v in VARIANTS if not v.few), *few))
     kinds = list(KINDS)
@@ -49,7 +50,7 @@ def test_every_variant_is_scored_on_incidents_that_none_was_shown(whole: TrainAr
         assert figures.incidents == 4
 
 
-def test_what_would_need_more_than_half_of_the_new_application_is_left_out(
+def test_what_would_leave_too_few_of_the_new_application_to_score_is_left_out(
     whole: TrainArguments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FEW", (2, 5))
