@@ -104,8 +104,7 @@ class _Campaign:
         progress: Callable[[Progress], None],
     ) -> None:
         self._plan, self._out, self._stage, self._accepted, self._runs, self._progress = plan, out, stage, labels, runs, progress
-        # Redis and the container engine know only the present: of what was before this began there is no baseline of theirs.
-        self._clean_since = time.time()
+        self._clean_since = 0.0
         self._since_fresh = 0
         self._took: list[float] = []
 
