@@ -18,7 +18,8 @@ from werkzeug import Request, Response
 from testbed.users import person
 from testbed.users.notes import Visit
 from testbed.users.probes import visit
-from testbed.users.walks.forum import FEATURES, WORDS, Visitor
+from testbed.users.visitors.forum import Visitor
+from testbed.users.walks.forum import FEATURES, WORDS
 
 Change = Callable[[Any], None]
 CELLS = Path(__file__).parents[2] / "testbed" / "reports" / "cells.json"
@@ -237,7 +238,7 @@ def test_what_is_wrong_with_a_page_is_called_by_its_name(
 ) -> None:
     monkeypatch.setattr("testbed.users.walks.forum.COMMUNITIES", ("pets",))
     names = itertools.chain(["juno-x"], itertools.repeat("vera-x"))
-    monkeypatch.setattr("testbed.users.walks.forum._new_name", lambda: next(names))
+    monkeypatch.setattr("testbed.users.visitors.forum.new_name", lambda: next(names))
     first, second = outcomes(
         forum, feature, lambda: forum.twisted.update({step.format("pets" if "/c/" in step else "juno-x"): twist})
     )

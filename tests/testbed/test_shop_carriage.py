@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.shop.carriage import Zone, arrival, cost
-from testbed.users.walks.shop import Line, arrivals
+from testbed.users.visitors.shop import Line
+from testbed.users.walks.shop import arrivals
 
 HOME = Zone("DE", 10_000, 2, 14, ((2_000, 490), (10_000, 690), (31_500, 1_490)))
 MOMENTS = st.datetimes(dt.datetime(2024, 1, 1), dt.datetime(2030, 1, 1), timezones=st.just(dt.UTC))

@@ -7,13 +7,14 @@ import re
 import pytest
 
 from apps.shop import seed
+from testbed.users.visitors import shop as visitors
 from testbed.users.walks import shop
 
 
 def test_visitors_leave_limited_editions_alone() -> None:
-    assert seed.PRODUCTS - seed.LIMITED == shop.PRODUCTS
-    visited = {next(shop.Visitor("http://shop", number).products) for number in range(20)}
-    assert max(visited) <= shop.PRODUCTS
+    assert seed.PRODUCTS - seed.LIMITED == visitors.PRODUCTS
+    visited = {next(visitors.Visitor("http://shop", number).products) for number in range(20)}
+    assert max(visited) <= visitors.PRODUCTS
 
 
 def test_customers_of_old_can_sign_in() -> None:
@@ -22,8 +23,8 @@ def test_customers_of_old_can_sign_in() -> None:
 
 def test_the_promised_tariff_is_the_seeded_one() -> None:
     home = re.findall(r"\('home', (\d+), (\d+)\)", seed.CARRIAGE)
-    assert [(int(grams), int(cents)) for grams, cents in home] == list(shop.PARCELS)
-    assert f"('DE', 'home', {shop.FREE_FROM}, {shop.DAYS}, {shop.CUT_OFF})" in seed.CARRIAGE
+    assert [(int(grams), int(cents)) for grams, cents in home] == list(visitors.PARCELS)
+    assert f"('DE', 'home', {visitors.FREE_FROM}, {shop.DAYS}, {shop.CUT_OFF})" in seed.CARRIAGE
 
 
 @pytest.mark.parametrize("word", shop.SEARCHED)

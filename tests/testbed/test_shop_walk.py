@@ -17,7 +17,8 @@ from werkzeug import Request, Response
 from testbed.users import person
 from testbed.users.notes import Visit
 from testbed.users.probes import visit
-from testbed.users.walks.shop import FEATURES, Visitor, arrivals
+from testbed.users.visitors.shop import Visitor
+from testbed.users.walks.shop import FEATURES, arrivals
 
 Change = Callable[[Any], None]
 PRICE, WEIGHT = 2_000, 800

@@ -18,7 +18,8 @@ from werkzeug import Request, Response
 from testbed.users import person
 from testbed.users.notes import Visit
 from testbed.users.probes import visit
-from testbed.users.walks.travel import FEATURES, Visitor
+from testbed.users.visitors.travel import Visitor
+from testbed.users.walks.travel import FEATURES
 
 Change = Callable[[Any], None]
 CELLS = Path(__file__).parents[2] / "testbed" / "reports" / "cells.json"

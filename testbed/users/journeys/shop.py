@@ -7,7 +7,8 @@ import secrets
 
 from locust import HttpUser, between, task
 
-from testbed.users.walks.shop import OLD_ACCOUNTS, OLD_PASSWORD, PRODUCTS
+from testbed.users.visitors.shop import PRODUCTS
+from testbed.users.walks.shop import OLD_ACCOUNTS, OLD_PASSWORD
 
 CARD = "5555 5555 5555 4444"
 WORDS = (

@@ -1,4 +1,4 @@
-"""What each application's probe users do: one module an application, one function a feature."""
+"""What each application's probe users do: one module an application, one function a feature; ``visitors`` says who they are."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class Walk:
 
 
 def walk_of(app: str) -> Walk:
-    """The walk through an application: ``Visitor`` and ``FEATURES`` of its module."""
-    module = import_module(f"{__name__}.{app}")
-    return Walk(module.Visitor, module.FEATURES)
+    """The walk through an application: who walks, from ``visitors``, and ``FEATURES`` of its module here."""
+    visitor = import_module(f"testbed.users.visitors.{app}").Visitor
+    return Walk(visitor, import_module(f"{__name__}.{app}").FEATURES)

@@ -1,0 +1,1 @@
+"""Who the probe users of each application are: what they have, and what they therefore must see."""
