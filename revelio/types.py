@@ -113,6 +113,11 @@ class Evidence:
     features: tuple[Feature, ...] = ()
     missing: tuple[str, ...] = ()
 
+    @property
+    def shows(self) -> bool:
+        """Whether any tool saw anything, be it ordinary."""
+        return any((self.series, self.logs, self.spans, self.changes, self.features))
+
 
 @dataclass(frozen=True, slots=True)
 class Blank:
@@ -271,6 +276,10 @@ class RankedQuery:
     result: Result | None = None
 
 
+CALM = 0.5
+"""From this probability on that nothing points at a fault, an answer says so first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """The answer. ``abstain`` is the probability that nothing here points at a fault; ``degraded`` names silent sources."""
@@ -281,3 +290,8 @@ class Recommendation:
     model: str
     degraded: tuple[str, ...] = ()
     took_ms: float = 0.0
+
+    @property
+    def calm(self) -> bool:
+        """Whether it says that nothing points at a fault; never where no tool showed anything: it cannot know."""
+        return self.abstain >= CALM and self.incident.evidence.shows

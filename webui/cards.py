@@ -12,7 +12,7 @@ from revelio.store.masking import masked_kinds
 from revelio.types import Factor, Query, RankedQuery, Recommendation, fill
 from revelio.workbench import NOT_RUN, was_run
 from webui.contexts import AnswerPage, Card, Reason
-from webui.desk import ABSTAINS, Desk
+from webui.desk import Desk
 from webui.evidence import evidence_view
 from webui.provenance import without_passwords
 from webui.wording import masked_words
@@ -71,7 +71,7 @@ def answer_page(desk: Desk, saved: SavedAnswer, *, reordered: bool = False, fail
         model=answer.model,
         took_ms=answer.took_ms,
         abstain=answer.abstain,
-        abstains=answer.abstain >= ABSTAINS,
+        abstains=answer.calm,
         degraded=answer.degraded,
         ran=sum(was_run(q) for q in answer.queries),
         reordered=order.reordered,

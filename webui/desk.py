@@ -17,9 +17,6 @@ from webui.accounts.who import acting
 from webui.figures import Figures
 from webui.health import HealthBoard
 
-ABSTAINS = 0.5
-"""From this probability on that nothing points at a fault, the page says so first."""
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -63,7 +60,7 @@ class Desk:
             run=question.run,
             opened_at=question.opened_at,
         )
-        labels = (_yes(bool(answer.degraded)), _yes(answer.abstain >= ABSTAINS))
+        labels = (_yes(bool(answer.degraded)), _yes(answer.calm))
         self.figures.recommendations.labels(*labels).inc()
         return self.store.save(answer, recorded=question.incident)
 

@@ -63,7 +63,7 @@ def _show(screen: Console, answer: Recommendation, *, recorded: bool) -> None:
     source = f"recorded incident {incident.id}" if recorded else "live"
     screen.print(Text(f"{incident.system} · {source} · {when} · model {answer.model} · {answer.took_ms:.0f} ms", "dim"))
     calm = f"Probability that nothing here points at a fault: {answer.abstain:.0%}"
-    screen.print(Text(calm, "bold yellow" if answer.abstain >= 0.5 else ""))
+    screen.print(Text(calm, "bold yellow" if answer.calm else ""))
     for name in answer.degraded:
         screen.print(Text(f"{name} did not answer: what it would show is not in this ranking", "bold yellow"))
     if not answer.queries:

@@ -19,7 +19,6 @@ TOP = 3
 """How many queries a message shows."""
 MAX_TITLE, MAX_TEXT, MAX_CODE, MAX_URL, MAX_LABEL, MAX_ALT = 200, 800, 2_400, 3_000, 75, 2_000
 SAID: dict[Verdict, str] = {"found": "Found it", "helpful": "Helpful", "not_useful": "Not useful"}
-ABSTAINS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def _head(saved: SavedAnswer) -> list[Block]:
     answer = saved.recommendation
     place = saved.recorded or answer.incident.system
     calm = f"{answer.abstain:.0%} that nothing here points at a fault"
-    return [_text(f"Revelio on {place}", bold=True), _text(f" · {calm}", bold=answer.abstain >= ABSTAINS)]
+    return [_text(f"Revelio on {place}", bold=True), _text(f" · {calm}", bold=answer.calm)]
 
 
 def _query(saved: SavedAnswer, ranked: RankedQuery) -> list[Block]:
