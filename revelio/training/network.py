@@ -8,6 +8,7 @@ text. Each level's logit is a dot product with the context (report + evidence) p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -143,7 +144,7 @@ class Committee(nn.Module):
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """As a network's."""
-        members = [member for member in self.members if isinstance(member, Network)]
+        members = [cast(Network, member) for member in self.members]
         said = [member.logits(*inputs) for member in members]
         tool, template, value, abstain = (torch.stack(same).mean(0) for same in zip(*said, strict=True))
         return members[0].merged((tool, template, value, abstain), inputs)
