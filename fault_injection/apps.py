@@ -37,6 +37,10 @@ class App:
         """Every container that belongs to the application."""
         return self.services + self.stores
 
+    def users_of(self, store: str) -> tuple[str, ...]:
+        """The services that use a store."""
+        return tuple(service for service, used in self.store_users if used == store)
+
     def main_file(self, service: str) -> str:
         """Where the file that a service starts with lies in its container."""
         package = (APPS / self.name / service).is_dir()

@@ -18,6 +18,9 @@ _GREETINGS = {
 }
 """Port and first words: PostgreSQL's request for TLS, Redis' PING; both are answered before any log-in."""
 
+EVERY_S = 0.2
+"""How often somebody asks who looks for an answer that waits."""
+
 
 def greeting(app: App, place: str) -> tuple[int, bytes]:
     """The port of ``place`` and the words that it answers at once."""
@@ -33,12 +36,29 @@ def answers(app: App, place: str, engine: Engine, seconds: float) -> float | Non
         return None
 
 
+def longest_wait(app: App, place: str, engine: Engine, patience: float, looks_s: float) -> float:
+    """The longest that ``place`` kept somebody waiting who asked again and again for ``looks_s``; at most ``patience``."""
+    longest, began = 0.0, time.monotonic()
+    while time.monotonic() < began + looks_s:
+        waited = answers(app, place, engine, seconds=patience)
+        longest = max(longest, patience if waited is None else waited)
+        time.sleep(min(EVERY_S, looks_s))
+    return longest
+
+
 def reply(app: App, place: str, engine: Engine, words: bytes, seconds: float) -> bytes:
     """The first bytes with which ``place`` answers some words; none when it closes the connection. Raises ``OSError``."""
     with socket.create_connection((engine.address(place), greeting(app, place)[0]), timeout=seconds) as connection:
         connection.settimeout(seconds)
         connection.sendall(words)
         return connection.recv(200)
+
+
+def must_run(place: str, engine: Engine) -> None:
+    """``FaultError`` unless the container runs: a fault in what is down already would show nothing."""
+    state = engine.state(place)
+    if state != "running":
+        raise FaultError(f"{place} is {state}, not running; bring the stack up, or undo what was done to it first")
 
 
 def requests_served(app: App, service: str, engine: Engine, status: str = "", route: str = "") -> float:

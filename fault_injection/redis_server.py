@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 import redis
 
 from fault_injection.apps import App
+from fault_injection.engine import Engine
+from fault_injection.reach import reply
 from revelio.errors import FaultError
 from testbed.stack import find_project
 
@@ -41,14 +43,13 @@ def figures(app: App, section: str) -> dict[str, float]:
         return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
 
 
-def refusal(app: App) -> str:
-    """What it says to somebody who wants to write; empty when it takes it."""
+def refusal(app: App, engine: Engine) -> str:
+    """What it says to somebody who wants to write, or why it says nothing; empty when it takes it."""
     try:
-        with _asked(app, "a write") as server:
-            server.set("note", "1", ex=1)
-            return ""
-    except FaultError as error:
-        return str(error)
+        said = reply(app, "redis", engine, b"SET note 1 EX 1\r\n", seconds=1.0).strip()
+    except (FaultError, OSError) as error:
+        return str(error) or type(error).__name__
+    return "" if said == b"+OK" else f"it said {said.decode(errors='replace')!r} to a write"
 
 
 def evaluate_again_and_again(app: App, script: str, argument: str, every_s: float, wanted: Callable[[], bool]) -> None:

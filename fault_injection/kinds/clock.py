@@ -11,9 +11,9 @@ import httpx
 from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.process_clock import skew
+from fault_injection.reach import must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind
 from fault_injection.steps import memory_step
-from revelio.errors import FaultError
 
 
 class ClockSkew(FaultKind):
@@ -30,8 +30,7 @@ class ClockSkew(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Other code where the process asks for the time; then the code that was there."""
-        if engine.state(fault.place) != "running":
-            raise FaultError(f"{fault.place} is {engine.state(fault.place)}, not running; undo what was done to it first")
+        must_run(fault.place, engine)
         after, before = skew(engine.pid(fault.place), int(self.strengths[fault.strength]["skew_s"]))
         return Change(
             do=(memory_step(engine, fault.place, after),),

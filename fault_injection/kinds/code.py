@@ -12,7 +12,7 @@ from fault_injection.deploy import next_version
 from fault_injection.engine import Engine
 from fault_injection.kinds.code_bugs import Bug, bugs_of
 from fault_injection.kinds.code_effects import goes_wrong, grows, queue_grows, repeats_itself, running_version, takes_cpu
-from fault_injection.reach import messages_failed, requests_served
+from fault_injection.reach import messages_failed, must_run, requests_served
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind
 from fault_injection.steps import files_step
 from revelio.errors import FaultError
@@ -37,8 +37,7 @@ class BadVersion(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """A patched file and a new version file, then a restart."""
-        if engine.state(fault.place) != "running":
-            raise FaultError(f"{fault.place} is {engine.state(fault.place)}, not running; bring the stack up first")
+        must_run(fault.place, engine)
         bug = self.bug(app, fault)
         stored = engine.read_file(fault.place, bug.file)
         version_before, version_after = next_version(engine, fault.place)

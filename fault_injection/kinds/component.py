@@ -10,10 +10,9 @@ from fault_injection.apps import App
 from fault_injection.deploy import next_version
 from fault_injection.engine import Engine
 from fault_injection.patch import insert
-from fault_injection.reach import answers
+from fault_injection.reach import answers, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import files_step
-from revelio.errors import FaultError
 
 
 class ContainerPause(FaultKind):
@@ -31,7 +30,7 @@ class ContainerPause(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Pause at once, or by turns in a process of its own."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         container = engine.container_id(fault.place)
         unpause = Step("unpause", fault.place, container)
         if fault.strength == "whole":
@@ -65,7 +64,7 @@ class ContainerStop(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Stop it; start it again."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         container = engine.container_id(fault.place)
         return Change(do=(Step("stop", fault.place, container),), undo=(Step("start", fault.place, container),))
 
@@ -101,7 +100,7 @@ class ContainerKill(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """A process of its own sends the signal."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         strength = tuple(self.strengths[fault.strength].items())
         container = engine.container_id(fault.place)
         start = Step("start_background", fault.place, container, (("act", "kill"), *strength))
@@ -144,7 +143,7 @@ class CrashLoop(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """A patched file and a new version file, then a restart."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         path = app.main_file(fault.place)
         stored = engine.read_file(fault.place, path)
         line = self.FIRST_LINES[fault.variant % len(self.FIRST_LINES)]
@@ -166,12 +165,6 @@ class CrashLoop(FaultKind):
             restarts >= 1 and waited is None,
             f"state {state}, started again {restarts} times, {'no answer' if waited is None else 'answers'}",
         )
-
-
-def _running(fault: Fault, engine: Engine) -> None:
-    state = engine.state(fault.place)
-    if state != "running":
-        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
 
 
 KINDS: tuple[FaultKind, ...] = (ContainerPause(), ContainerStop(), ContainerKill(), CrashLoop(), WorkerStopped())

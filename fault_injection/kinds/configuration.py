@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.reach import answers
+from fault_injection.reach import answers, must_run
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind
 from fault_injection.steps import configure_step
 from revelio.errors import FaultError
@@ -31,9 +31,7 @@ class Misconfigured(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Roll out with the changed variables; roll out as the files have it."""
-        state = engine.state(fault.place)
-        if state != "running":
-            raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+        must_run(fault.place, engine)
         changed = self.settings(fault, engine.environment(fault.place))
         return Change(
             do=(configure_step(fault.place, changed),),
@@ -66,7 +64,7 @@ class WrongDbHost(Misconfigured):
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every service that uses the database."""
-        return tuple(service for service, store in app.store_users if store == "postgres")
+        return app.users_of("postgres")
 
     def settings(self, fault: Fault, environment: dict[str, str]) -> dict[str, str]:
         """Another host; everything else stays."""
@@ -87,7 +85,7 @@ class WrongCredentials(Misconfigured):
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every service that uses the database."""
-        return tuple(service for service, store in app.store_users if store == "postgres")
+        return app.users_of("postgres")
 
     def settings(self, fault: Fault, environment: dict[str, str]) -> dict[str, str]:
         """Another password; everything else stays."""
@@ -153,7 +151,7 @@ class PoolTooSmall(Knob):
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every service that uses the database."""
-        return tuple(service for service, store in app.store_users if store == "postgres")
+        return app.users_of("postgres")
 
 
 class CacheDisabled(Knob):

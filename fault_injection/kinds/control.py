@@ -8,10 +8,9 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.deploy import next_version
 from fault_injection.engine import Engine
-from fault_injection.reach import answers, requests_served
+from fault_injection.reach import answers, must_run, requests_served
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import files_step
-from revelio.errors import FaultError
 
 NOWHERE = "-"
 
@@ -79,8 +78,7 @@ class BenignDeploy(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Another version file, then a restart."""
-        if engine.state(fault.place) != "running":
-            raise FaultError(f"{fault.place} is {engine.state(fault.place)}, not running; bring the stack up first")
+        must_run(fault.place, engine)
         before, after = next_version(engine, fault.place)
         return Change(do=(files_step(engine, fault.place, after),), undo=(files_step(engine, fault.place, before),))
 

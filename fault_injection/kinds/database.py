@@ -11,7 +11,7 @@ from fault_injection.apps import App
 from fault_injection.disk import slow_writes
 from fault_injection.engine import Engine
 from fault_injection.kinds.kit_version import KitVersion
-from fault_injection.reach import metrics
+from fault_injection.reach import metrics, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import sql_step
 from revelio.errors import FaultError
@@ -203,7 +203,7 @@ class ConnectionLeak(KitVersion):
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every service with a pool."""
-        return tuple(service for service, store in app.store_users if store == POSTGRES)
+        return app.users_of(POSTGRES)
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The pool has none left, now and a moment later: the last one may be on loan."""
@@ -240,7 +240,7 @@ class UnpooledSessions(KitVersion):
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every service with a pool."""
-        return tuple(service for service, store in app.store_users if store == POSTGRES)
+        return app.users_of(POSTGRES)
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The database has hardly a session left to give, and the service holds most of them."""
@@ -286,7 +286,7 @@ class SlowDiskOnDb(OnDatabase):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """A limit on its control group's writes to that disk."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         writes = int(self.strengths[fault.strength]["writes"])
         do, undo = slow_writes(engine, POSTGRES, self.FOLDER, writes)
         return Change(do=(do,), undo=(undo,), parameters=(("writes_per_second", writes),))
@@ -323,12 +323,6 @@ def _used(page: str) -> float:
 def _figure(page: str, what: str, label: str) -> float:
     found = re.findall(rf"^db_client_connection_{what}\{{(.*)\}} (\S+)$", page, re.MULTILINE)
     return sum(float(value) for labels, value in found if label in labels)
-
-
-def _running(fault: Fault, engine: Engine) -> None:
-    state = engine.state(fault.place)
-    if state != "running":
-        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
 
 
 KINDS: tuple[FaultKind, ...] = (LockHeld(), DroppedIndex(), ConnectionLeak(), UnpooledSessions(), SlowDiskOnDb())

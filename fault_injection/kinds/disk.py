@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from typing import ClassVar
 
-from fault_injection import database
+from fault_injection import database, redis_server
 from fault_injection.apps import App
 from fault_injection.disk import slow_writes
 from fault_injection.engine import Engine
-from fault_injection.reach import answers, reply
+from fault_injection.reach import longest_wait, must_run
 from fault_injection.small_disk import is_full
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from revelio.errors import FaultError
 
 FOLDERS = {"postgres": "/var/lib/postgresql/data", "redis": "/data"}
 """Where a store keeps its data in its container."""
-LOOKS, EVERY_S = 10, 0.2
+LOOKS_S = 2.0
+"""So long is looked for an answer that waits."""
 
 
 class DiskSlow(FaultKind):
@@ -34,21 +34,21 @@ class DiskSlow(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """A limit on its control group's writes to that disk."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         writes = int(self.strengths[fault.strength]["writes"])
         do, undo = slow_writes(engine, fault.place, FOLDERS[fault.place], writes)
         return Change(do=(do,), undo=(undo,), parameters=(("writes_per_second", writes),))
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The longest wait for an answer in two seconds."""
-        longest = _longest(app, fault, engine)
+        longest = longest_wait(app, fault.place, engine, patience=2.0, looks_s=LOOKS_S)
         return Effect(
             longest >= float(self.strengths[fault.strength]["least_s"]), f"{fault.place} took up to {longest:.2f} s to answer"
         )
 
     def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It answers at once."""
-        longest = _longest(app, fault, engine)
+        longest = longest_wait(app, fault.place, engine, patience=2.0, looks_s=LOOKS_S)
         return Effect(longest < 0.15, f"{fault.place} took up to {longest:.2f} s to answer")
 
 
@@ -68,7 +68,7 @@ class DiskFull(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Stop it, give it a small disk, fill that, start it; then the way back."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         volume = ("volume", str(engine.volume(fault.place, FOLDERS[fault.place])))
 
         def step(action: str) -> Step:
@@ -94,29 +94,13 @@ class DiskFull(FaultKind):
 
 def _trouble(app: App, fault: Fault, engine: Engine) -> str:
     """Why the store does not write; empty when it does."""
+    if fault.place != "postgres":
+        return redis_server.refusal(app, engine)
     try:
-        if fault.place == "postgres":
-            database.take_space(app)
-            return ""
-        said = reply(app, fault.place, engine, b"SET note 1 EX 1\r\n", seconds=1.0).strip()
-    except (FaultError, OSError) as error:
+        database.take_space(app)
+    except FaultError as error:
         return str(error) or type(error).__name__
-    return "" if said == b"+OK" else f"it said {said.decode(errors='replace')!r} to a write"
-
-
-def _longest(app: App, fault: Fault, engine: Engine) -> float:
-    longest = 0.0
-    for _ in range(LOOKS):
-        waited = answers(app, fault.place, engine, seconds=2.0)
-        longest = max(longest, 2.0 if waited is None else waited)
-        time.sleep(EVERY_S)
-    return longest
-
-
-def _running(fault: Fault, engine: Engine) -> None:
-    state = engine.state(fault.place)
-    if state != "running":
-        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+    return ""
 
 
 KINDS: tuple[FaultKind, ...] = (DiskSlow(), DiskFull())

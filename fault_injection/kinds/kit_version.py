@@ -11,9 +11,9 @@ from fault_injection.apps import App
 from fault_injection.deploy import next_version
 from fault_injection.engine import Engine
 from fault_injection.patch import insert
+from fault_injection.reach import must_run
 from fault_injection.spec import Change, Fault, FaultKind, Value
 from fault_injection.steps import files_step
-from revelio.errors import FaultError
 
 
 class KitVersion(FaultKind):
@@ -26,9 +26,7 @@ class KitVersion(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """A patched file and a new version file, then a restart."""
-        state = engine.state(fault.place)
-        if state != "running":
-            raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+        must_run(fault.place, engine)
         strength: Mapping[str, Value] = self.strengths[fault.strength]
         stored = engine.read_file(fault.place, self.file)
         patched = insert(stored.content.decode(), self.function, self.statements.format(**strength), where=self.file)

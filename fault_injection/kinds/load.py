@@ -11,7 +11,7 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.kinds.configuration import Misconfigured
 from fault_injection.load import PAGES, dated
-from fault_injection.reach import metrics, requests_served
+from fault_injection.reach import metrics, must_run, requests_served
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Step
 from revelio.errors import FaultError
 
@@ -60,7 +60,7 @@ class TrafficFlood(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """A process of its own visits pages."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         strength = tuple(self.strengths[fault.strength].items())
         container = engine.container_id(fault.place)
         pages = ("pages", json.dumps(dated(FLOODED[app.name][fault.place])))
@@ -151,12 +151,6 @@ def _calls(page: str) -> tuple[float, float]:
     found = re.findall(r"^http_client_request_duration_seconds_count\{(.*)\} (\S+)$", page, re.MULTILINE)
     made = sum(float(value) for _, value in found)
     return made, sum(float(value) for labels, value in found if 'error_type=""' in labels)
-
-
-def _running(fault: Fault, engine: Engine) -> None:
-    state = engine.state(fault.place)
-    if state != "running":
-        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
 
 
 KINDS: tuple[FaultKind, ...] = (TrafficFlood(), RetryStorm())

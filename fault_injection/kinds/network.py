@@ -10,7 +10,7 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.kinds import network_buffers, network_edges, network_names
 from fault_injection.packet_queue import QUEUE
-from fault_injection.reach import answers
+from fault_injection.reach import answers, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import network_step
 from revelio.errors import FaultError
@@ -53,7 +53,7 @@ class Delay(OfLink):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """By netem at the host's end of the link where the kernel has it, else by a queue that a process of ours reads."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         strength = tuple(self.strengths[fault.strength].items())
         if _has_netem(fault.place, engine):
             device = _host_end(fault.place, engine)
@@ -103,7 +103,7 @@ class Loss(OfLink):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Drop by chance, in both directions."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         chance = ("-m", "statistic", "--mode", "random", "--probability", f"{self.strengths[fault.strength]['share']:g}")
         rules = (("INPUT", "-i", LINK, *chance, "-j", "DROP"), ("OUTPUT", "-o", LINK, *chance, "-j", "DROP"))
         return Change(
@@ -136,7 +136,7 @@ class Bandwidth(OfLink):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Measure what it sends now and allow a share of that."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         share, queue_s = (float(self.strengths[fault.strength][name]) for name in ("share_of_use", "queue_s"))
         first = _sent_bytes(fault.place, engine)
         time.sleep(SAMPLE_S)
@@ -175,7 +175,7 @@ class Congestion(OfLink):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Bound the link at far more than the container sends, then start the stream."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         rate, sent, queue_s = (float(figure) for figure in self.strengths[fault.strength].values())
         sink = next(place for place in (*app.stores, app.entrance) if place != fault.place)
         shape = ("tbf", "rate", f"{int(rate) * 8}bit", "burst", "4000", "limit", str(int(rate * queue_s)))
@@ -203,12 +203,6 @@ class Congestion(OfLink):
             dropped > 0 and second["backlog"] > 0,
             f"{rate / 1000:.0f} kB/s on the link, {second['backlog']} bytes wait, {dropped} packets dropped in {SAMPLE_S:.0f} s",
         )
-
-
-def _running(fault: Fault, engine: Engine) -> None:
-    state = engine.state(fault.place)
-    if state != "running":
-        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
 
 
 def _iptables(act: str, rule: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
+from fault_injection.reach import must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import cut_step, network_step
-from revelio.errors import FaultError
 
 SETTING = "net.ipv4.tcp_rmem"
 SAMPLE_S = 2.0
@@ -30,9 +30,7 @@ class ReceiveBufferTooSmall(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """The kernel's setting for the container's network; connections made before have their buffers, so they are cut."""
-        state = engine.state(fault.place)
-        if state != "running":
-            raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+        must_run(fault.place, engine)
         least = int(self.strengths[fault.strength]["bytes"])
         before = " ".join(engine.in_network(fault.place, "sysctl", "-n", SETTING).split())
         return Change(
@@ -43,17 +41,19 @@ class ReceiveBufferTooSmall(FaultKind):
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """How often its kernel told a peer to stop."""
-        before = _stopped(fault.place, engine)
-        time.sleep(SAMPLE_S)
-        again = _stopped(fault.place, engine) - before
+        again = _stops(fault.place, engine)
         return Effect(again >= 2, f"told its peers {again} times in {SAMPLE_S:.0f} s to stop sending")
 
     def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Its kernel tells nobody to stop any more."""
-        before = _stopped(fault.place, engine)
-        time.sleep(SAMPLE_S)
-        again = _stopped(fault.place, engine) - before
+        again = _stops(fault.place, engine)
         return Effect(again == 0, f"told its peers {again} times in {SAMPLE_S:.0f} s to stop sending")
+
+
+def _stops(service: str, engine: Engine) -> int:
+    before = _stopped(service, engine)
+    time.sleep(SAMPLE_S)
+    return _stopped(service, engine) - before
 
 
 def _set(engine: Engine, service: str, value: str, *, undoes: bool = False) -> Step:

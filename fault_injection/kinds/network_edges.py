@@ -8,11 +8,10 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.reach import greeting
+from fault_injection.reach import greeting, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import network_step
 from fault_injection.vantage import Outcome, call
-from revelio.errors import FaultError
 
 
 class BetweenTwo(FaultKind):
@@ -125,8 +124,7 @@ def ends(fault: Fault) -> tuple[str, str]:
 
 def _running_ends(fault: Fault, engine: Engine) -> tuple[str, str]:
     for place in ends(fault):
-        if engine.state(place) != "running":
-            raise FaultError(f"{place} is {engine.state(place)}, not running; undo what was done to it first")
+        must_run(place, engine)
     return ends(fault)
 
 

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
+from fault_injection.reach import must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind
 from fault_injection.steps import cut_step, network_step
 from fault_injection.vantage import RESOLVER, Outcome, look_up
-from revelio.errors import FaultError
 
 
 class DnsFailure(FaultKind):
@@ -27,9 +27,7 @@ class DnsFailure(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Drop what is asked where the resolver takes it, then close the connections that the service has made, once."""
-        state = engine.state(fault.place)
-        if state != "running":
-            raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
+        must_run(fault.place, engine)
         share = float(self.strengths[fault.strength]["share"])
         chance = () if share >= 1 else ("-m", "statistic", "--mode", "random", "--probability", f"{share:g}")
         rule = ("INPUT", "-i", "lo", "-d", RESOLVER[0], *chance, "-j", "DROP")

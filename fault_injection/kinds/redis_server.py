@@ -8,10 +8,9 @@ from typing import ClassVar
 from fault_injection import redis_server
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.reach import answers
+from fault_injection.reach import longest_wait, must_run
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import redis_step
-from revelio.errors import FaultError
 
 REDIS = "redis"
 LOOKS_S = 3.0
@@ -40,7 +39,7 @@ class StoreMemoryTooSmall(OfRedis):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Another limit, and what to do at it; then those that were in force."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         strength = self.strengths[fault.strength]
         before = redis_server.settings(app, "maxmemory", "maxmemory-policy")
         used = redis_server.figures(app, "memory")["used_memory"]
@@ -54,7 +53,7 @@ class StoreMemoryTooSmall(OfRedis):
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It refuses a write, or has thrown keys away lately."""
         before = redis_server.figures(app, "stats")["evicted_keys"]
-        refused = redis_server.refusal(app)
+        refused = redis_server.refusal(app, engine)
         if not refused:
             time.sleep(1.0)
         evicted = redis_server.figures(app, "stats")["evicted_keys"] - before
@@ -65,7 +64,7 @@ class StoreMemoryTooSmall(OfRedis):
 
     def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It takes writes again."""
-        refused = redis_server.refusal(app)
+        refused = redis_server.refusal(app, engine)
         return Effect(not refused, refused or "it takes writes")
 
 
@@ -93,7 +92,7 @@ class SlowCommand(OfRedis):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """A process of its own asks."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         strength = self.strengths[fault.strength]
         container = engine.container_id(REDIS)
         asked = (
@@ -110,28 +109,13 @@ class SlowCommand(OfRedis):
 
     def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The longest wait for an answer in a few seconds."""
-        longest = _longest(app, engine)
+        longest = longest_wait(app, REDIS, engine, patience=3.0, looks_s=LOOKS_S)
         return Effect(longest >= float(self.strengths[fault.strength]["least_s"]), f"it took up to {longest:.2f} s to answer")
 
     def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It answers at once."""
-        longest = _longest(app, engine)
+        longest = longest_wait(app, REDIS, engine, patience=3.0, looks_s=LOOKS_S)
         return Effect(longest < 0.15, f"it took up to {longest:.2f} s to answer")
-
-
-def _longest(app: App, engine: Engine) -> float:
-    longest, began = 0.0, time.monotonic()
-    while time.monotonic() < began + LOOKS_S:
-        waited = answers(app, REDIS, engine, seconds=3.0)
-        longest = max(longest, 3.0 if waited is None else waited)
-        time.sleep(min(0.2, LOOKS_S))
-    return longest
-
-
-def _running(fault: Fault, engine: Engine) -> None:
-    state = engine.state(fault.place)
-    if state != "running":
-        raise FaultError(f"{fault.place} is {state}, not running; undo what was done to it first")
 
 
 KINDS: tuple[FaultKind, ...] = (StoreMemoryTooSmall(), SlowCommand())

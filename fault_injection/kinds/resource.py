@@ -9,6 +9,7 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.engine import CpuLimit, Engine
 from fault_injection.kinds.kit_version import KitVersion
+from fault_injection.reach import must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import TELEMETRY_PORTS, bounds_step, cpu_step, cut_step
 from revelio.errors import FaultError
@@ -40,7 +41,7 @@ class CpuQuota(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Measures what the container uses now and sets a share of that."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         strength = self.strengths[fault.strength]
         first = engine.cpu_usage(fault.place)
         time.sleep(SAMPLE_S)
@@ -85,7 +86,7 @@ class CpuHog(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Processes of their own join the control group and calculate."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         strength = tuple(self.strengths[fault.strength].items())
         container = engine.container_id(fault.place)
         start = Step("start_background", fault.place, container, (("act", "hog"), *strength))
@@ -119,7 +120,7 @@ class MemoryLimit(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Stop it, since no limit below the use is taken; bound it; start it."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         used = engine.memory_used(fault.place)
         before = engine.bounds(fault.place)
         limit = max(LEAST_BYTES, int(used * float(self.strengths[fault.strength]["share_of_use"])))
@@ -156,7 +157,7 @@ class FdExhaustion(FaultKind):
         A start under the limit would not do: a process that cannot start ends, and the next one has its old limit again.
         What was refused a file may never listen again, so it is started anew when all is undone.
         """
-        _running(fault, engine)
+        must_run(fault.place, engine)
         before, used = engine.file_limit(fault.place), engine.open_files(fault.place)
         cut = engine.open_connections(fault.place, TELEMETRY_PORTS)
         share = float(self.strengths[fault.strength]["share_of_connections"])
@@ -197,7 +198,7 @@ class PidLimit(FaultKind):
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Bound it below what it has, and start it anew, since what runs already stays."""
-        _running(fault, engine)
+        must_run(fault.place, engine)
         before, used = engine.bounds(fault.place), engine.processes(fault.place)
         limit = max(LEAST_PROCESSES, int(used * float(self.strengths[fault.strength]["share_of_use"])))
         restart = Step("restart", fault.place, engine.container_id(fault.place))
@@ -259,12 +260,6 @@ def _limit_that_leaves(free: int, kept: frozenset[int]) -> int:
         free -= limit not in kept
         limit += 1
     return limit
-
-
-def _running(fault: Fault, engine: Engine) -> None:
-    state = engine.state(fault.place)
-    if state != "running":
-        raise FaultError(f"{fault.place} is {state}, not running; bring the stack up first")
 
 
 KINDS: tuple[FaultKind, ...] = (CpuQuota(), CpuHog(), MemoryLimit(), FdExhaustion(), PidLimit(), ThreadLeak())

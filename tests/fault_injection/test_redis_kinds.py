@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection import redis_server
+from fault_injection import reach, redis_server
 from fault_injection.apps import App, app_named
 from fault_injection.kinds import kind_named, validate
 from fault_injection.kinds import redis_server as kinds_module
@@ -27,7 +27,7 @@ def world(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     made = World(app, tmp_path)
     for name in ("settings", "figures", "configure"):
         monkeypatch.setattr(redis_server, name, getattr(made, f"redis_{name}"))
-    monkeypatch.setattr(redis_server, "refusal", lambda _: "")
+    monkeypatch.setattr(redis_server, "refusal", lambda *_: "")
     monkeypatch.setattr(time, "sleep", lambda _: None)
     return made
 
@@ -59,7 +59,7 @@ def test_too_little_memory_bites_where_a_write_is_refused_or_keys_are_thrown_awa
         return {"evicted_keys": next(counts)} if section == "stats" else {"used_memory": 2e6, "maxmemory": 1e6}
 
     monkeypatch.setattr(redis_server, "figures", figures)
-    monkeypatch.setattr(redis_server, "refusal", lambda _: refused)
+    monkeypatch.setattr(redis_server, "refusal", lambda *_: refused)
     effect = kind_named("store_memory_too_small").measure(app, Fault("store_memory_too_small", "redis", "evicts"), world)
     assert effect.bites == bites
     assert "uses 200% of the memory that it may" in effect.figures
@@ -72,7 +72,7 @@ def test_a_long_command_is_measured_by_how_long_others_wait(
     app: App, world: World, monkeypatch: pytest.MonkeyPatch, waited: float | None, bites: bool, gone: bool
 ) -> None:
     monkeypatch.setattr(kinds_module, "LOOKS_S", 0.01)
-    monkeypatch.setattr(kinds_module, "answers", lambda *_, seconds: waited)
+    monkeypatch.setattr(reach, "answers", lambda *_, seconds: waited)
     kind, fault = kind_named("slow_command"), Fault("slow_command", "redis", "hard")
     assert kind.measure(app, fault, world).bites == bites
     assert kind.gone(app, fault, world).bites == gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection import database
+from fault_injection import database, reach, redis_server
 from fault_injection.apps import App, app_named
 from fault_injection.background import use_up
 from fault_injection.disk import slow_writes
@@ -33,7 +34,8 @@ def app(tmp_path: Path) -> App:
 @pytest.fixture
 def world(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(resource, "SAMPLE_S", 0.01)
-    monkeypatch.setattr(disk_module, "EVERY_S", 0.0)
+    monkeypatch.setattr(reach, "EVERY_S", 0.0)
+    monkeypatch.setattr(disk_module, "LOOKS_S", 0.05)
     return World(app, tmp_path)
 
 
@@ -174,11 +176,11 @@ def test_a_slow_disk_shows_in_the_longest_wait(
     bites: bool,
     gone: bool,
 ) -> None:
-    looks = iter([*waits, *[0.01] * 30])
-    monkeypatch.setattr(disk_module, "answers", lambda *_, **__: next(looks))
+    looks = itertools.chain(waits, itertools.repeat(0.01))
+    monkeypatch.setattr(reach, "answers", lambda *_, **__: next(looks))
     fault = Fault("disk_slow", "redis", "hard")
     assert DiskSlow().measure(app, fault, world).bites == bites
-    looks = iter([*waits, *[0.01] * 30])
+    looks = itertools.chain(waits, itertools.repeat(0.01))
     assert DiskSlow().gone(app, fault, world).bites == gone
 
 
@@ -195,7 +197,7 @@ def test_a_full_disk_counts_once_the_store_refuses_to_write(
     app: App, world: World, monkeypatch: pytest.MonkeyPatch, said: bytes, bites: bool
 ) -> None:
     monkeypatch.setattr(disk_module, "is_full", lambda _: True)
-    monkeypatch.setattr(disk_module, "reply", lambda *_, **__: said)
+    monkeypatch.setattr(redis_server, "reply", lambda *_, **__: said)
     fault = Fault("disk_full", "redis", "whole")
     assert DiskFull().measure(app, fault, world).bites == bites
     assert DiskFull().gone(app, fault, world).bites == (said == b"+OK\r\n")
