@@ -31,9 +31,10 @@ def study(
     """Train the model anew without one of its parts, or with fewer or other incidents, and score each on the test splits.
 
     The variants: single is one network and not the mean of three, as are all others, to be compared with it:
-    no_factorisation, no_tool_first, no_rank_features; no_fine_tuning has the published report encoder, and no_quantization
-    has it in fp32; share_25 and share_50 learn from a part of the incidents; few_10 and few_30 are shown that many incidents
-    of the new application. Each takes a third of a training. What is interrupted goes on when it is started again.
+    no_factorisation, no_tool_first, no_surprise, no_rank_features; no_fine_tuning has the published report encoder, and
+    no_quantization has it in fp32; share_25 and share_50 learn from a part of the incidents; few_10 and few_30 are shown
+    that many incidents of the new application. Each takes a third of a training. What is interrupted goes on when it is
+    started again.
 
     \b
     Examples:

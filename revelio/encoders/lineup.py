@@ -88,7 +88,7 @@ def line_up(queries: tuple[Query, ...]) -> Lineup:
     """Read the candidates once."""
     templates = tuple({q.template.id: q.template for q in queries}.values())
     tools = tuple(dict.fromkeys(t.tool for t in templates))
-    bound = [_bound(q) for q in queries]
+    bound = [bound_names(q) for q in queries]
     places = tuple(dict.fromkeys(bound))
     names = tuple(sorted({n for at in places for n in at}))
     here = tuple(component(at[0]) if at else "" for at in places)
@@ -110,7 +110,7 @@ def line_up(queries: tuple[Query, ...]) -> Lineup:
     )
 
 
-def _bound(query: Query) -> tuple[str, ...]:
+def bound_names(query: Query) -> tuple[str, ...]:
     """Names to look up, most specific first: the edge, then the callee (or only entity), then the caller."""
     bindings = dict(query.bindings)
     if "service" in bindings and "peer" in bindings:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.anomaly import PRESENT_DISTANCE
+from revelio.encoders.background import Background, Expected
 from revelio.encoders.evidence import FAMILIES, Glance, components_matrix, glance, neighbours, squash
 from revelio.encoders.lineup import Lineup, line_up
 from revelio.encoders.mentions import Mentions
@@ -23,7 +24,9 @@ from revelio.types import Evidence, Incident, Query, QueryTemplate
 
 Ints = NDArray[np.int64]
 
-OWN = ("present", "worst", "mean", "rank", "gap", "best", "peers_out")
+SURPRISE = ("surprise", "surprise_among_all")
+"""How seldom its template, and any template, reads as far when something else is wrong."""
+OWN = ("present", "worst", "mean", "rank", "gap", "best", "peers_out", *SURPRISE)
 COMPONENT = (*FAMILIES, *(f"{f}_rank" for f in FAMILIES), "onset")
 NEIGHBOURS = ("callee_latency", "callee_errors", "caller_latency", "caller_errors")
 FOUND = ("run", "run_signal", "near_run", "near_signal")
@@ -34,6 +37,7 @@ FEATURES = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *T
 """Columns of a candidate's features. ``from_`` columns are those of an edge's caller."""
 
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
+_SURPRISE = [_COLUMN[name] for name in SURPRISE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,10 @@ class EncodedIncident:
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     """Candidates, and what is to be compared with a report: ``tool_text [K, D]``, ``template_text [T, D]``, and of the names
-    that they are bound to their vectors ``name_text`` and ``mentions``."""
+    that they are bound to their vectors ``name_text`` and ``mentions``; ``expected`` is what is usual for the templates."""
 
     lineup: Lineup
+    expected: Expected
     tool_text: Floats
     template_text: Floats
     name_text: Floats
@@ -75,15 +80,19 @@ class _Prepared:
 
 
 class QueryEncoder:
-    """Encodes an incident with its candidates. ``tool_texts`` says what each tool is for, ``noise`` each metric's ripple.
+    """Encodes an incident with its candidates. ``tool_texts`` says what each tool is for, ``noise`` each metric's ripple,
+    ``background`` what is usual for each template.
 
     What depends on the candidates alone is remembered, because a system has the same ones for days, and what they show in
     some evidence too, because one incident is asked about in several ways.
     """
 
-    def __init__(self, text: TextEncoder, tool_texts: Mapping[str, str], noise: Mapping[str, float]) -> None:
+    def __init__(
+        self, text: TextEncoder, tool_texts: Mapping[str, str], noise: Mapping[str, float], background: Background | None = None
+    ) -> None:
         """``text`` should remember what it encoded: template texts and names come again with each incident."""
         self.text = text
+        self.background = background or Background()
         self.tool_texts = tool_texts
         self.noise = noise
         self._prepared = Recent(self._prepare)
@@ -91,13 +100,13 @@ class QueryEncoder:
 
     def look(self, evidence: Evidence, queries: tuple[Query, ...]) -> None:
         """Work out, and remember, what needs no report: ``encode`` has less to do afterwards, and gives the same."""
-        self._seen(evidence, self._prepared(queries).lineup)
+        self._seen(evidence, self._prepared(queries))
 
     def encode(self, incident: Incident, queries: tuple[Query, ...], report: Floats) -> EncodedIncident:
         """``report`` is the report's vector. The order of ``queries`` does not matter to any figure."""
         prepared = self._prepared(queries)
         lineup = prepared.lineup
-        seen, components = self._seen(incident.evidence, lineup)
+        seen, components = self._seen(incident.evidence, prepared)
         features = seen.copy()
         _tell(features, prepared, incident.report, report)
         encoded = EncodedIncident(
@@ -123,14 +132,16 @@ class QueryEncoder:
         lineup = line_up(queries)
         return _Prepared(
             lineup,
+            expected=self.background.of([t.id for t in lineup.templates]),
             tool_text=self.text.encode([self.tool_texts.get(t, t) for t in lineup.tools]),
             template_text=self.text.encode([template_words(t) for t in lineup.templates]),
             name_text=self.text.encode(lineup.names),
             mentions=Mentions(lineup.names),
         )
 
-    def _see(self, evidence: Evidence, lineup: Lineup) -> tuple[Floats, Floats]:
+    def _see(self, evidence: Evidence, prepared: _Prepared) -> tuple[Floats, Floats]:
         """The features that the evidence gives, ``[N, F]``, and the components' matrix."""
+        lineup = prepared.lineup
         view = glance(evidence, self.noise)
         components = components_matrix(view)
         features = _at_places(view, components, lineup)[lineup.place_of]
@@ -144,6 +155,7 @@ class QueryEncoder:
             (np.bincount(query, distances, len(worst)) / np.maximum(1, count)).astype(np.float32)
         )
         _against_peers(features, lineup.template_of, worst, count > 0)
+        features[:, _SURPRISE] = prepared.expected.surprise(lineup.template_of, features[:, _COLUMN["worst"]])
         return features, components
 
 
@@ -188,6 +200,14 @@ def with_found(encoded: EncodedIncident, found: Mapping[int, float]) -> Floats:
         features[same, near_run] = 1.0
         features[same, near_signal] = np.maximum(features[same, near_signal], shown)
     return features
+
+
+def with_surprise(encoded: EncodedIncident, background: Background) -> EncodedIncident:
+    """The incident as it looks against another background."""
+    features = encoded.features.copy()
+    expected = background.of([t.id for t in encoded.templates])
+    features[:, _SURPRISE] = expected.surprise(encoded.template_of, encoded.feature("worst"))
+    return replace(encoded, features=features)
 
 
 @lru_cache(maxsize=10_000)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from revelio.encoders.query import COMPONENT, FEATURES
+from revelio.encoders.query import COMPONENT, FEATURES, SURPRISE
 from revelio.errors import InvalidInputError
 from revelio.evaluation.results import Evaluation
 from revelio.evaluation.runner import evaluate
@@ -66,6 +66,7 @@ VARIANTS = (
     Variant("single", "one network and not the mean of three, as all below"),
     Variant("no_factorisation", "one softmax over all queries", factors=1),
     Variant("no_tool_first", "a template is chosen without choosing a tool first", factors=2),
+    Variant("no_surprise", "nothing is compared with what other causes show", blind_to=SURPRISE),
     Variant("no_rank_features", "nothing is compared with its peers", blind_to=RANKS),
     Variant("no_fine_tuning", "the report encoder as published", fine_tuned=False),
     Variant("no_quantization", "as no_fine_tuning, with the report encoder in fp32", fine_tuned=False, quantized=False),

@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from revelio.catalog import Catalog
+from revelio.encoders.background import Background, Usual
 from revelio.encoders.evidence import FAMILIES
 from revelio.encoders.query import FEATURES
 from revelio.encoders.report import Floats, OnnxEncoder, TextEncoder
@@ -20,14 +21,17 @@ from revelio.errors import ArtifactError
 from revelio.ranker.scoring import Calibration
 from revelio.ranker.session import Ranker
 
-FORMAT = "revelio.model/3"
+FORMAT = "revelio.model/4"
 MANIFEST = "manifest.json"
 REPORT_WEIGHTS = "report.onnx"
 TOKENIZER = "tokenizer.json"
 RANKER_WEIGHTS = "ranker.onnx"
 TEXTS = "texts.safetensors"
+BACKGROUND = "background.json"
 CARD = "model_card.md"
-FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS, TEXTS)
+FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS, TEXTS, BACKGROUND)
+
+_BACKGROUND = TypeAdapter(dict[str, tuple[int, tuple[float, ...]]])
 
 
 class Manifest(BaseModel):
@@ -103,6 +107,7 @@ def load_ranker(folder: Path, catalog: Catalog | None = None) -> Ranker:
         calibration=manifest.calibration,
         tool_texts={t.name: f"{t.title}. {t.about}".strip() for t in tools} | manifest.tool_texts,
         noise={m.name: m.noise for t in tools for m in t.metrics} | manifest.noise,
+        background=_load_background(folder / BACKGROUND),
         known=_load_texts(folder / TEXTS),
     )
 
@@ -120,6 +125,21 @@ def _load_texts(path: Path) -> dict[str, Floats]:
             return dict(zip(texts, file.get_tensor("vectors"), strict=True))
     except (SafetensorError, KeyError, ValueError) as error:
         raise ArtifactError(f"{path}: damaged: {error}; restore it or train again") from error
+
+
+def save_background(folder: Path, background: Background) -> None:
+    """Keep what is usual: for each template in how many incidents it was not the cause, and how far it read in those."""
+    found = {t: [u.incidents, u.readings] for t, u in sorted(background.templates.items())}
+    lines = ",\n".join(f"{json.dumps(t)}: {json.dumps(u, separators=(',', ':'))}" for t, u in found.items())
+    (folder / BACKGROUND).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+
+
+def _load_background(path: Path) -> Background:
+    try:
+        found = _BACKGROUND.validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise ArtifactError(f"{path}: damaged: {error.errors()[0]['msg']}; restore it or train again") from error
+    return Background({template: Usual(*usual) for template, usual in found.items()})
 
 
 def calibration_fields(calibration: Calibration) -> dict[str, float]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from revelio.anomaly import PRESENT_DISTANCE
-from revelio.encoders.evidence import squash
+from revelio.encoders.background import ONE_IN
+from revelio.encoders.evidence import component, squash
+from revelio.encoders.lineup import bound_names
 from revelio.encoders.query import FEATURES, EncodedIncident
 from revelio.ranker.scoring import Ranking
 from revelio.types import Factor
@@ -22,6 +24,9 @@ _FAMILY_WORDS = {
 _PRESENT = float(squash(np.array([PRESENT_DISTANCE], dtype=np.float32))[0])
 _SAYS_NOTHING = 0.25
 """Squashed distance (about 1 spread) under which a figure is not worth a word."""
+
+_SELDOM = 0.5
+"""The surprise, one incident in ten, from which on it is worth a word."""
 
 _WORTH_SAYING = 0.7
 """By how much feedback has to change a log-probability, either way, before it is worth a word: about a factor of 2."""
@@ -61,7 +66,8 @@ def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     facts = []
     if encoded.feature("present")[own].any():
         reading = _reading(encoded, template, float(encoded.feature("worst")[own].max()))
-        facts.append(f"at its clearest place {reading}" if reading else "all that it would show is as before")
+        seldom = _seldom(float(encoded.feature("surprise")[own].max()))
+        facts.append(f"at its clearest place {reading}{seldom}" if reading else "all that it would show is as before")
     similarity = encoded.template_text @ encoded.report
     place = int((similarity > similarity[template]).sum()) + 1
     if place <= 3:
@@ -71,7 +77,8 @@ def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
 
 def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     template = int(encoded.template_of[index])
-    place = " to ".join(value for name, value in _in_template_order(encoded, index))
+    name = bound_names(encoded.queries[index])[0]
+    place, here = name.replace("->", " to "), component(name)
     read = dict(zip(FEATURES, encoded.features[index].tolist(), strict=True))
     weighed: list[tuple[float, str]] = []
     if read["present"] and abs(read["worst"]) >= _SAYS_NOTHING:
@@ -87,14 +94,8 @@ def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
         if value >= _PRESENT:
             standing = read[f"{family}_rank"]
             first = ", more than anywhere else" if standing >= 1.0 else ""
-            weighed.append((value * (0.5 + standing), words.format(place=place) + first))
+            weighed.append((value * (0.5 + standing), words.format(place=here) + first))
     return tuple(text for _, text in sorted(weighed, key=lambda w: -w[0])[:3])
-
-
-def _in_template_order(encoded: EncodedIncident, index: int) -> list[tuple[str, str]]:
-    query = encoded.queries[index]
-    bound = dict(query.bindings)
-    return [(b.name, bound[b.name]) for b in query.template.blanks if b.name in bound]
 
 
 def _reading(encoded: EncodedIncident, template: int, squashed: float) -> str:
@@ -106,6 +107,11 @@ def _reading(encoded: EncodedIncident, template: int, squashed: float) -> str:
     distance = float(np.expm1(3.0 * abs(squashed)))
     times = f"{distance:.0f}" if distance < 100 else "over 100"
     return f"its figure is {times} times its usual variation away from normal"
+
+
+def _seldom(surprise: float) -> str:
+    """How few incidents with other causes show as much; "" when many do."""
+    return f", as in one of {ONE_IN**surprise:.0f} incidents with other causes" if surprise >= _SELDOM else ""
 
 
 def _ordinal(n: int) -> str:

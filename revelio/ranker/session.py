@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from revelio.encoders.background import Background
 from revelio.encoders.inference import open_session
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
@@ -44,14 +45,15 @@ class Ranker:
         calibration: Calibration,
         tool_texts: Mapping[str, str],
         noise: Mapping[str, float],
+        background: Background,
         known: Mapping[str, Floats] | None = None,
     ) -> None:
-        """``weights`` is the network in ONNX; ``known`` are vectors of texts made before; the rest is from the manifest."""
+        """``weights`` is the network in ONNX; ``known`` are vectors of texts made before; the rest is from the model folder."""
         self._session = open_session(weights)
         self.name = name
         self.text = text
         self.calibration = calibration
-        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise)
+        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, background)
         self.head: Head | None = None
         self._aside = ThreadPoolExecutor(2, thread_name_prefix="evidence")
 

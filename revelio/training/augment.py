@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from revelio.encoders.query import COMPONENT, FEATURES, OWN, TEXT
+from revelio.encoders.query import COMPONENT, FEATURES, OWN, SURPRISE, TEXT
 from revelio.training.batch import Example
 
 THINNED = 0.6
@@ -18,8 +18,11 @@ WITHOUT_TEMPLATE, WITHOUT_TOOL = 0.3, 0.1
 """How likely each template, and each tool with all of its templates, is then not there."""
 BLIND, SILENT = 0.1, 0.1
 """How likely a template's own readings, and an incident's report, are not there."""
+UNKNOWN = 0.5
+"""How likely nothing is known of what is usual for a template but what all do together, as for one that training never saw."""
 TREMBLE = 0.03
 LATER = 0.4
+_SURPRISE, _AMONG_ALL = (FEATURES.index(name) for name in SURPRISE)
 _ONSETS = [FEATURES.index("onset"), FEATURES.index("from_onset")]
 
 
@@ -58,11 +61,14 @@ def thinned(example: Example, told: int, rng: random.Random) -> Example:
 def shaken(inputs: dict[str, Tensor], incident: Tensor) -> dict[str, Tensor]:
     """A batch in which now and then a template's own reading, or the whole report, is not there; figures tremble a little.
 
-    Sources do fall silent, and reports do say nothing. All onsets of an incident come later by as much: nobody who reports
-    knows when exactly it began, as a recorded window does. ``incident [N]`` is of the queries.
+    Sources do fall silent, and reports do say nothing; of some templates nothing is known but what is usual for all together.
+    All onsets of an incident come later by as much: nobody who reports knows when exactly it began, as a recorded window does.
+    ``incident [N]`` is of the queries.
     """
     features, report, components = (inputs[name].clone() for name in ("features", "report", "components"))
     device = features.device
+    unknown = (torch.rand(len(inputs["template_text"]), device=device) < UNKNOWN)[inputs["template_of_query"]]
+    features[:, _SURPRISE] = torch.where(unknown, features[:, _AMONG_ALL], features[:, _SURPRISE])
     blind = torch.rand(len(inputs["template_text"]), device=device) < BLIND
     features[:, : len(OWN)] *= (~blind[inputs["template_of_query"]]).float().unsqueeze(-1)
     silent = torch.rand(len(report), device=device) < SILENT

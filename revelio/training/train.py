@@ -27,6 +27,7 @@ from revelio.incidents.dataset import Dataset, LabelledIncident, open_dataset
 from revelio.ranker import artifact
 from revelio.ranker.scoring import Calibration, rank
 from revelio.training.arguments import TrainArguments
+from revelio.training.background import against_the_others, background
 from revelio.training.batch import Example
 from revelio.training.calibrate import Prediction, calibrate
 from revelio.training.card import model_card
@@ -64,6 +65,7 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
     tool_texts = {t.name: f"{t.title}. {t.about}".strip() for t in catalog.tools}
     noise = {m.name: m.noise for t in catalog.tools for m in t.metrics}
     known = _known(arguments, dataset, text, QueryEncoder(CachingEncoder(text), tool_texts, noise))
+    usual, known = background(known), against_the_others(known)
 
     unseen: list[Prediction] = []
     best: list[int] = []
@@ -102,6 +104,7 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
     if ours.leads:
         export_network(network, text.dimension, len(FEATURES), len(COMPONENT), out / artifact.RANKER_WEIGHTS)
         artifact.save_texts(out, text, [*tool_texts.values(), *map(template_words, catalog.templates)])
+        artifact.save_background(out, usual)
         (out / artifact.CARD).write_text(model_card(manifest), encoding="utf-8")
         artifact.save_manifest(out, manifest)
         for leftover in out.glob("*.checkpoint"):

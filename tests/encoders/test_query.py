@@ -6,8 +6,10 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+import pytest
 
-from revelio.encoders.query import FEATURES, EncodedIncident, QueryEncoder
+from revelio.encoders.background import Background, Usual
+from revelio.encoders.query import FEATURES, EncodedIncident, QueryEncoder, with_surprise
 from revelio.encoders.report import CachingEncoder, HashingEncoder
 from revelio.types import Blank, Entity, Evidence, Finding, Incident, Query, QueryTemplate, Reading, Series, Window
 
@@ -74,6 +76,14 @@ def test_logs_that_hold_nothing_are_calm_unless_their_tool_is_silent() -> None:
     assert row(encode(), 3)["present"] == 1.0
     silent = replace(INCIDENT, evidence=replace(EVIDENCE, missing=("e",)))
     assert row(encode(silent), 3)["present"] == 0.0
+
+
+def test_what_a_template_seldom_reads_surprises() -> None:
+    background = Background({RATE.id: Usual(99, (0.1,)), LOGS.id: Usual(99, ())})
+    found = encode(by=QueryEncoder(CachingEncoder(HashingEncoder()), {}, {}, background))
+    assert row(found, 0)["surprise"] == pytest.approx(1.0)
+    assert [row(found, i)["surprise"] for i in (1, 3)] == [row(found, 1)["surprise"], 0.0]
+    assert np.array_equal(with_surprise(encode(), background).features, found.features)
 
 
 def test_having_looked_before_changes_no_figure() -> None:

@@ -7,20 +7,23 @@ import pytest
 
 from revelio.candidates import candidates
 from revelio.catalog import Catalog
+from revelio.encoders.background import Background, Usual
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.ranker.explain import factors
 from revelio.ranker.scoring import Calibration, Logits, rank
-from revelio.types import Factor
+from revelio.types import Blank, Factor, Query, QueryTemplate
 from tests.ranker.conftest import labelled
 
 
-def reasons(catalog: Catalog, kind: str, place: str, template: str, report: str | None = None) -> dict[str, Factor]:
+def reasons(
+    catalog: Catalog, kind: str, place: str, template: str, report: str | None = None, background: Background | None = None
+) -> dict[str, Factor]:
     """The factors that the query of a template at a place has under a network that knows nothing."""
     incident = labelled(5, kind, place).record.incident(report)
     queries = candidates(catalog, incident.evidence.entities)
     text = HashingEncoder(64)
-    encoded = QueryEncoder(text, {}, {"cpu": 0.05}).encode(incident, queries, text.encode([incident.report])[0])
+    encoded = QueryEncoder(text, {}, {"cpu": 0.05}, background).encode(incident, queries, text.encode([incident.report])[0])
     tools, each, all_queries = (np.zeros(n, np.float32) for n in (len(encoded.tools), len(encoded.templates), len(queries)))
     logits = Logits(tools, each, all_queries, 0.0)
     index = next(i for i, q in enumerate(queries) if q.template.id == template and (not q.bindings or q.bindings[0][1] == place))
@@ -61,6 +64,28 @@ def test_the_tool_says_how_many_of_its_questions_would_show_something(catalog: C
     )
 
 
+def test_what_hardly_any_other_cause_shows_is_told(catalog: Catalog) -> None:
+    seldom = Background({"meters.cpu": Usual(49, ())})
+    told = " ".join(reasons(catalog, "hog", "gamma", "meters.cpu", background=seldom)["template"].because)
+    assert "as in one of 50 incidents with other causes" in told
+    usual = Background({"meters.cpu": Usual(49, (9.0,) * 30)})
+    assert "other causes" not in " ".join(reasons(catalog, "hog", "gamma", "meters.cpu", background=usual)["template"].because)
+
+
 @pytest.mark.parametrize("kind", ["none"])
 def test_calm_evidence_is_told_as_calm(catalog: Catalog, kind: str) -> None:
     assert "all that it would show is as before" in reasons(catalog, kind, "alpha", "states.now")["template"].because
+
+
+def test_the_facts_of_a_call_speak_of_who_is_called(catalog: Catalog) -> None:
+    edge = QueryTemplate(
+        "t.edge", "t", "Calls", "", "", (Blank("service", "service"), Blank("peer", "service"), Blank("capture", "capture"))
+    )
+    queries = (Query(edge, (("capture", "wire"), ("peer", "gamma"), ("service", "alpha"))),)
+    incident = labelled(5, "hog", "gamma").record.incident("gamma is slow")
+    text = HashingEncoder(64)
+    encoded = QueryEncoder(text, {}, {"cpu": 0.05}).encode(incident, queries, text.encode([incident.report])[0])
+    logits = Logits(np.zeros(1, np.float32), np.zeros(1, np.float32), np.zeros(1, np.float32), 0.0)
+    told = factors(encoded, rank(encoded, logits, Calibration()), 0)[-1].because
+    assert "a metric of gamma rose, more than anywhere else" in told
+    assert "the report speaks of alpha to gamma" in told

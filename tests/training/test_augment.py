@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from revelio.catalog import Catalog
-from revelio.encoders.query import QueryEncoder
+from revelio.encoders.query import FEATURES, SURPRISE, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.incidents.dataset import LabelledIncident
 from revelio.ranker.session import network_inputs
@@ -58,3 +58,17 @@ def test_figures_tremble_and_what_belongs_to_what_does_not(known: list[Example])
     assert not torch.equal(after["features"], inputs["features"])
     for name in ("tool_of_template", "template_of_query", "near", "template_text"):
         assert torch.equal(after[name], inputs[name])
+
+
+def test_of_some_templates_nothing_is_known_but_what_all_do_together(known: list[Example]) -> None:
+    torch.manual_seed(0)
+    inputs = {name: torch.from_numpy(value) for name, value in network_inputs([known[0].encodings[0]]).items()}
+    own, among_all = (FEATURES.index(name) for name in SURPRISE)
+    inputs["features"][:, own], inputs["features"][:, among_all] = 5.0, 1.0
+    unknown = 0
+    for _ in range(20):
+        after = shaken(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64))["features"]
+        per_template = [after[inputs["template_of_query"] == t, own] for t in range(len(inputs["template_text"]))]
+        unknown += sum(bool(((x - 1.0).abs() < 0.5).all()) for x in per_template)
+        assert all(((x - x[0]).abs() < 0.5).all() for x in per_template)
+    assert 0.3 < unknown / (20 * len(inputs["template_text"])) < 0.6

@@ -15,7 +15,7 @@ from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import ArtifactError, DatasetError, InvalidInputError
 from revelio.incidents.dataset import LabelledIncident
-from revelio.ranker.artifact import CARD, MANIFEST, RANKER_WEIGHTS, REPORT_WEIGHTS, TEXTS, load_ranker
+from revelio.ranker.artifact import BACKGROUND, CARD, MANIFEST, RANKER_WEIGHTS, REPORT_WEIGHTS, TEXTS, load_ranker
 from revelio.ranker.session import INPUTS, network_inputs
 from revelio.recommender import Recommender
 from tests.ranker.conftest import labelled
@@ -188,7 +188,7 @@ def test_arguments_that_cannot_work_are_refused(catalog: Catalog, tmp_path: Path
         TrainArguments(tmp_path, tmp_path, catalog, epochs=0)
 
 
-@pytest.mark.parametrize("name", [REPORT_WEIGHTS, RANKER_WEIGHTS, TEXTS, "tokenizer.json"])
+@pytest.mark.parametrize("name", [REPORT_WEIGHTS, RANKER_WEIGHTS, TEXTS, BACKGROUND, "tokenizer.json"])
 def test_a_damaged_file_is_named(model: Path, tmp_path: Path, name: str) -> None:
     import shutil
 
