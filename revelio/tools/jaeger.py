@@ -29,7 +29,7 @@ ENOUGH_SPANS = 30
 FEWEST_TRACES = 1
 """Rows that are asked for one by one make traces of a megabyte: one of them tells more than an error does."""
 REMEMBERED, REMEMBERED_S, SETTLED_S = 64, 60.0, 3.0
-"""Samples kept and for how long: enough for every view of ten services. A window's traces are settled this long after its end."""
+"""Samples kept of whole services, as many of less, and for how long. A window's traces are settled this long after its end."""
 
 MAX_OPERATIONS = 40
 """Operations of one service in a snapshot: those that took the most time."""
@@ -51,7 +51,8 @@ class Jaeger:
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend.url, limits)
         self._entries: frozenset[str] = frozenset()
-        self._recent: Recent[Fetched] = Recent(REMEMBERED, REMEMBERED_S)
+        self._whole: Recent[Fetched] = Recent(REMEMBERED, REMEMBERED_S)
+        self._narrow: Recent[Fetched] = Recent(REMEMBERED, REMEMBERED_S)
         self._fitting: Recent[int] = Recent(REMEMBERED, REMEMBERED_S)
 
     def ping(self) -> str:
@@ -160,13 +161,11 @@ class Jaeger:
             whole = self._fetched(replace(question, operation=None), service, window, most)
             if whole.scale == 1.0 or sum(question.holds(s) for t in whole.traces for s in t.spans) >= ENOUGH_SPANS:
                 return whole
-        key = json.dumps(self._params(question, service, window, most), ensure_ascii=False)
-        known = self._recent.get(key)
-        if known is None:
-            known = self._fresh(question, service, window, most)
-            if time.time() > window.end + SETTLED_S:
-                self._recent.put(key, known)
-        return known
+        params = self._params(question, service, window, most)
+        narrow = params.keys() & {"operation", "tags", "minDuration"}
+        remembered = self._narrow if narrow else self._whole  # apart: all views of a service read its whole sample
+        key, settled = json.dumps(params, ensure_ascii=False), time.time() > window.end + SETTLED_S
+        return remembered.shared(key, lambda: self._fresh(question, service, window, most), keep=settled)
 
     def _fresh(self, question: Question, service: str, window: Window, most: int) -> Fetched:
         most = min(most, self._fitting.get(service) or most)

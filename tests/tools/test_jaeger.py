@@ -14,7 +14,7 @@ from werkzeug import Request, Response
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits
-from revelio.tools.jaeger import Jaeger
+from revelio.tools.jaeger import REMEMBERED, Jaeger
 from revelio.types import Entity, Query, QueryTemplate
 from tests.tools.conftest import QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.jaeger_payload import FakeSpan, answer, shop_trace, trace
@@ -245,6 +245,14 @@ def test_a_settled_window_is_asked_for_once(httpserver: HTTPServer) -> None:
         tool.run(bound(template, service="cart"), SCOPE)
     tool.run(bound("jaeger.slow_operation", operation="cart: GET /carts/{session}"), SCOPE)
     assert len([r for r, _ in httpserver.log if r.path == "/api/traces"]) == 2
+
+
+def test_many_questions_about_operations_do_not_push_out_what_all_views_of_the_service_read(httpserver: HTTPServer) -> None:
+    tool = jaeger(httpserver, healthy(*BEFORE[:2], 200), healthy(*WINDOW[:2], 200))
+    for number in range(REMEMBERED):
+        tool.run(bound("jaeger.slow_operation", operation=f"cart: GET /rarely/{number}"), SCOPE)
+    tool.run(bound("jaeger.slow_spans", service="cart"), SCOPE)
+    assert len([r for r, _ in httpserver.log if r.path == "/api/traces" and "operation" not in r.args]) == 2
 
 
 def test_a_span_counts_where_it_ended(httpserver: HTTPServer) -> None:
