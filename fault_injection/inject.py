@@ -12,7 +12,7 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.journal import Journal, OpenFault
 from fault_injection.kinds import kind_named, validate
-from fault_injection.reach import answers
+from fault_injection.mechanisms.reach import answers
 from fault_injection.spec import Effect, Fault, FaultKind, Value
 from fault_injection.steps import perform, revert
 from revelio.errors import FaultError, RevelioError

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from fault_injection import database, redis_server, small_disk
 from fault_injection.apps import App
-from fault_injection.background import wait_until_gone
 from fault_injection.engine import Bounds, CpuLimit, Engine, StoredFile
 from fault_injection.journal import Journal
-from fault_injection.process_clock import Write, started, write
+from fault_injection.mechanisms import database, redis_server, small_disk
+from fault_injection.mechanisms.background import wait_until_gone
+from fault_injection.mechanisms.process_clock import Write, started, write
 from fault_injection.spec import Step
 from revelio.errors import FaultError
 from testbed.errors import StackError
@@ -204,7 +204,15 @@ def _write_memory(step: Step, engine: Engine) -> None:
 
 
 def _start_background(step: Step, app: App, journal: Journal, fault_id: str) -> None:
-    command = [sys.executable, "-m", "fault_injection.background", app.name, str(journal.folder), fault_id, step.service]
+    command = [
+        sys.executable,
+        "-m",
+        "fault_injection.mechanisms.background",
+        app.name,
+        str(journal.folder),
+        fault_id,
+        step.service,
+    ]
     arguments = [f"{name}={value}" for name, value in step.arguments]
     with (journal.folder / "background.log").open("a") as log:
         process = subprocess.Popen(

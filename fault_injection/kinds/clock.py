@@ -10,8 +10,8 @@ import httpx
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.process_clock import skew
-from fault_injection.reach import must_run
+from fault_injection.mechanisms.process_clock import skew
+from fault_injection.mechanisms.reach import must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind
 from fault_injection.steps import memory_step
 

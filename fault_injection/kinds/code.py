@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from fault_injection.apps import App
-from fault_injection.deploy import next_version
 from fault_injection.engine import Engine
 from fault_injection.kinds.code_bugs import Bug, bugs_of
 from fault_injection.kinds.code_effects import goes_wrong, grows, queue_grows, repeats_itself, running_version, takes_cpu
-from fault_injection.reach import messages_failed, must_run, requests_served
+from fault_injection.mechanisms.deploy import next_version
+from fault_injection.mechanisms.reach import messages_failed, must_run, requests_served
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind
 from fault_injection.steps import files_step
 from revelio.errors import FaultError

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fault_injection.patch import insert, replace
+from fault_injection.mechanisms.patch import insert, replace
 from revelio.errors import FaultError
 
 FOLDER = Path(__file__).parents[1] / "bugs"

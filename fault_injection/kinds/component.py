@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import ClassVar
 
 from fault_injection.apps import App
-from fault_injection.deploy import next_version
 from fault_injection.engine import Engine
-from fault_injection.patch import insert
-from fault_injection.reach import answers, must_run
+from fault_injection.mechanisms.deploy import next_version
+from fault_injection.mechanisms.patch import insert
+from fault_injection.mechanisms.reach import answers, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import files_step
 

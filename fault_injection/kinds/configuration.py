@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.reach import answers, must_run
+from fault_injection.mechanisms.reach import answers, must_run
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind
 from fault_injection.steps import configure_step
 from revelio.errors import FaultError

@@ -6,9 +6,9 @@ import time
 from typing import ClassVar
 
 from fault_injection.apps import App
-from fault_injection.deploy import next_version
 from fault_injection.engine import Engine
-from fault_injection.reach import answers, must_run, requests_served
+from fault_injection.mechanisms.deploy import next_version
+from fault_injection.mechanisms.reach import answers, must_run, requests_served
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import files_step
 

@@ -6,12 +6,12 @@ import re
 import time
 from typing import ClassVar
 
-from fault_injection import database
 from fault_injection.apps import App
-from fault_injection.disk import slow_writes
 from fault_injection.engine import Engine
+from fault_injection.kinds.disk_writes import slow_writes
 from fault_injection.kinds.kit_version import KitVersion
-from fault_injection.reach import metrics, must_run
+from fault_injection.mechanisms import database
+from fault_injection.mechanisms.reach import metrics, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import sql_step
 from revelio.errors import FaultError

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from fault_injection import database, redis_server
 from fault_injection.apps import App
-from fault_injection.disk import slow_writes
 from fault_injection.engine import Engine
-from fault_injection.reach import longest_wait, must_run
-from fault_injection.small_disk import is_full
+from fault_injection.kinds.disk_writes import slow_writes
+from fault_injection.mechanisms import database, redis_server
+from fault_injection.mechanisms.reach import longest_wait, must_run
+from fault_injection.mechanisms.small_disk import is_full
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from revelio.errors import FaultError
 

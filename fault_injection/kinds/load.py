@@ -10,8 +10,8 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.kinds.configuration import Misconfigured
-from fault_injection.load import PAGES, dated
-from fault_injection.reach import metrics, must_run, requests_served
+from fault_injection.mechanisms.load import PAGES, dated
+from fault_injection.mechanisms.reach import metrics, must_run, requests_served
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Step
 from revelio.errors import FaultError
 

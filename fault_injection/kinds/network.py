@@ -9,8 +9,8 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.kinds import network_buffers, network_edges, network_names
-from fault_injection.packet_queue import QUEUE
-from fault_injection.reach import answers, must_run
+from fault_injection.mechanisms.packet_queue import QUEUE
+from fault_injection.mechanisms.reach import answers, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import network_step
 from revelio.errors import FaultError

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.reach import greeting, must_run
+from fault_injection.mechanisms.reach import greeting, must_run
+from fault_injection.mechanisms.vantage import Outcome, call
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import network_step
-from fault_injection.vantage import Outcome, call
 
 
 class BetweenTwo(FaultKind):

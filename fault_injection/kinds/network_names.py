@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.reach import must_run
+from fault_injection.mechanisms.reach import must_run
+from fault_injection.mechanisms.vantage import RESOLVER, Outcome, look_up
 from fault_injection.spec import Change, Effect, Fault, FaultKind
 from fault_injection.steps import cut_step, network_step
-from fault_injection.vantage import RESOLVER, Outcome, look_up
 
 
 class DnsFailure(FaultKind):

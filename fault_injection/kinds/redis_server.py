@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import ClassVar
 
-from fault_injection import redis_server
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.reach import longest_wait, must_run
+from fault_injection.mechanisms import redis_server
+from fault_injection.mechanisms.reach import longest_wait, must_run
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import redis_step
 

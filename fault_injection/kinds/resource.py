@@ -9,7 +9,7 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.engine import CpuLimit, Engine
 from fault_injection.kinds.kit_version import KitVersion
-from fault_injection.reach import must_run
+from fault_injection.mechanisms.reach import must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import TELEMETRY_PORTS, bounds_step, cpu_step, cut_step
 from revelio.errors import FaultError

@@ -18,8 +18,8 @@ from revelio.cli.output import Json, StepBars, emit, say
 from revelio.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from fault_injection.campaign import Outcome, Progress
-    from fault_injection.stage import Reporters
+    from fault_injection.campaigns.campaign import Outcome, Progress
+    from fault_injection.campaigns.stage import Reporters
 
 _ABOUT = """Labelled incidents from real runs on the testbed.
 
@@ -78,9 +78,9 @@ def run(
       revelio campaign run fault_injection/plans/first_light.yaml --out var/first_light
       revelio campaign run fault_injection/plans/three_apps.yaml --out data/three_apps --app forum --resume
     """
-    from fault_injection.campaign import run as make_runs
-    from fault_injection.opening import brought_up, open_stage
-    from fault_injection.plan import load_plan
+    from fault_injection.campaigns.campaign import run as make_runs
+    from fault_injection.campaigns.opening import brought_up, open_stage
+    from fault_injection.campaigns.plan import load_plan
 
     signal.signal(signal.SIGTERM, _end)
     wanted = load_plan(plan)
@@ -117,7 +117,7 @@ def relabel(out: Recorded, json: Json = False) -> None:
     Examples:
       revelio campaign relabel --out data/three_apps
     """
-    from fault_injection.relabel import relabel as judge
+    from fault_injection.dataset.relabel import relabel as judge
     from revelio.cli.catalog import settings_catalog
 
     with testbed_errors():
@@ -135,7 +135,7 @@ def freeze(out: Recorded, json: Json = False) -> None:
     Examples:
       revelio campaign freeze --out data/three_apps
     """
-    from fault_injection.freeze import freeze as write_manifest
+    from fault_injection.dataset.freeze import freeze as write_manifest
 
     counts = write_manifest(out)
     if json:
@@ -158,7 +158,7 @@ def rewrite(
     Examples:
       revelio campaign rewrite --dataset data/three_apps --writers w6,w13 --out var/retold
     """
-    from fault_injection.retell import rewrite as retell
+    from fault_injection.dataset.retell import rewrite as retell
 
     with testbed_errors():
         splits = retell(dataset, out, _reporters(app, reports, writers))
@@ -169,7 +169,7 @@ def rewrite(
 
 
 def _reporters(app: str, folder: Path | None, writers: str) -> Reporters:
-    from fault_injection.opening import CorpusReporters
+    from fault_injection.campaigns.opening import CorpusReporters
     from testbed.users.corpus import CORPUS
 
     return CorpusReporters(app, folder or CORPUS, tuple(w.strip() for w in writers.split(",") if w.strip()))

@@ -11,7 +11,7 @@ from revelio.cli.foreign import testbed_errors
 from revelio.cli.output import Json, StepBars, emit, say, table
 
 if TYPE_CHECKING:
-    from fault_injection.artefacts import Telling
+    from fault_injection.dataset.artefacts import Telling
 
 Recorded = Annotated[Path, typer.Option("--out", help="The campaign's folder.")]
 
@@ -23,7 +23,7 @@ def status(out: Recorded, json: Json = False) -> None:
     Examples:
       revelio campaign status --out data/three_apps
     """
-    from fault_injection.tally import status as count
+    from fault_injection.campaigns.tally import status as count
 
     found = count(out)
     if json:
@@ -48,7 +48,7 @@ def check_labels(out: Recorded, json: Json = False) -> None:
       revelio campaign check-labels --out data/three_apps
       revelio campaign check-labels --out data/three_apps --json | jq -r '.kinds[] | select(.low) | .kind'
     """
-    from fault_injection.label_report import label_report
+    from fault_injection.dataset.label_report import label_report
 
     found = label_report(out)
     if json:
@@ -82,8 +82,8 @@ def templates(
       revelio campaign templates --out data/three_apps --out data/every_template
       revelio campaign templates --out data/three_apps --json | jq -r '.[] | select(.proven == 0) | .template'
     """
+    from fault_injection.dataset.lighting import lighting
     from fault_injection.labels import load_labels
-    from fault_injection.lighting import lighting
     from revelio.cli.catalog import settings_catalog
 
     with testbed_errors():
@@ -115,9 +115,9 @@ def artefacts(
 
     A small decision tree tells the parts that a fault was made at from those in incidents of the category's other kinds and
     in controls. "held out" is its balanced accuracy on incidents that it has not seen (50 % is chance), "unreal" the same by
-    those marks alone that a real fault would not leave or that fault_injection/marks.yaml does not explain. Then the marks
-    that are strong by themselves: in which share of the affected parts and of the others they are, and whether a real
-    fault leaves them too. A strong mark that is not explained is "unlisted": explain it in marks.yaml, or mend the kind.
+    those marks alone that a real fault would not leave or that fault_injection/dataset/marks.yaml does not explain. Then
+    the marks that are strong by themselves: in which share of the affected parts and of the others they are, and whether a
+    real fault leaves them too. A strong mark that is not explained is "unlisted": explain it in marks.yaml, or mend the kind.
     Takes scikit-learn, and minutes for hundreds of incidents.
 
     \b
@@ -125,10 +125,10 @@ def artefacts(
       revelio campaign artefacts --out data/three_apps
       revelio campaign artefacts --out data/three_apps --strict --json | jq -r '.[] | select(.unlisted != []) | .name'
     """
-    from fault_injection.accepted_marks import load_marks
-    from fault_injection.artefacts import artefacts as tell
-    from fault_injection.marks import sights
-    from fault_injection.tally import records_in
+    from fault_injection.campaigns.tally import records_in
+    from fault_injection.dataset.accepted_marks import load_marks
+    from fault_injection.dataset.artefacts import artefacts as tell
+    from fault_injection.dataset.marks import sights
 
     with StepBars() as bars:
         found = tell(sights(records_in(out)), load_marks(), bars.report)
@@ -176,7 +176,7 @@ def card(
       revelio campaign card --out data/three_apps
       revelio campaign card --out data/three_apps --write docs/dataset.md
     """
-    from fault_injection.card import blocks, figures, put
+    from fault_injection.dataset.card import blocks, figures, put
 
     told = figures(out)
     made = blocks(told)

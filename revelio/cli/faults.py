@@ -47,8 +47,8 @@ def show(app: AppOption = "shop", json: Json = False) -> None:
       revelio faults list --app travel
       revelio faults list --json | jq '.kinds[] | select(.category == "network") | {kind, places}'
     """
-    from fault_injection.accepted_marks import load_marks
     from fault_injection.apps import app_named
+    from fault_injection.dataset.accepted_marks import load_marks
     from fault_injection.inject import open_faults
     from fault_injection.kinds import kinds
 

@@ -206,7 +206,7 @@ def bundle(
 
 def _results(bench: Workbench, seen: Incident) -> tuple[RecordedResult, ...]:
     """What each candidate query shows; those whose backend does not answer are left out and said."""
-    from fault_injection.proof import execute, recorded
+    from fault_injection.campaigns.proof import execute, recorded
     from revelio.candidates import candidates
 
     system = bench.system(seen.system)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.freeze import freeze
+from fault_injection.dataset.freeze import freeze
 from tests.cli.made import CommandLine
-from tests.fault_injection.test_artefacts import a_run
-from tests.fault_injection.test_freeze import GOOD, store
+from tests.fault_injection.dataset.test_artefacts import a_run
+from tests.fault_injection.dataset.test_freeze import GOOD, store
 
 
 def test_marks_are_shown_with_whether_a_real_fault_leaves_them(revelio: CommandLine, tmp_path: Path) -> None:

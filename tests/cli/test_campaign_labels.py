@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.cli.made import CommandLine
-from tests.fault_injection.test_freeze import PAUSE, record, store
-from tests.fault_injection.test_label_report import DARK
+from tests.fault_injection.dataset.test_freeze import PAUSE, record, store
+from tests.fault_injection.dataset.test_label_report import DARK
 
 
 def test_the_command_marks_what_needs_a_look(revelio: CommandLine, tmp_path: Path) -> None:

@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 import fault_injection.inject as inject_module
-from fault_injection import database, redis_server, small_disk, steps
+from fault_injection import steps
 from fault_injection.apps import App, app_named
 from fault_injection.inject import inject, open_faults, undo
 from fault_injection.kinds import kind_named, kinds, network_buffers, resource
 from fault_injection.kinds.configuration import Misconfigured
+from fault_injection.mechanisms import database, redis_server, small_disk
 from fault_injection.spec import Effect, Fault
 from tests.fault_injection.fake_engine import Killed
 from tests.fault_injection.world import World
 
-IN_MEMORY_ONLY = {"clock_skew": "it writes a process' own memory: tests/fault_injection/test_process_clock.py"}
+IN_MEMORY_ONLY = {"clock_skew": "it writes a process' own memory: tests/fault_injection/kinds/test_clock_kinds.py"}
 """Kinds that cannot be tried on an application in memory, with where they are tried."""
 SHOP = app_named("shop", Path("unused"))
 FAULTS = [

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from fault_injection.apps import App
-from fault_injection.background import wait_until_gone
 from fault_injection.engine import StoredFile
 from fault_injection.journal import Journal
 from fault_injection.kinds.database import INDEXES
+from fault_injection.mechanisms.background import wait_until_gone
 from fault_injection.spec import Step
 from testbed.stack import Project
 from tests.fault_injection.fake_network import FakeNetwork

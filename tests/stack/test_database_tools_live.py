@@ -19,7 +19,7 @@ import pytest
 import redis
 from psycopg import sql
 
-from fault_injection.proof import healthy_scope
+from fault_injection.campaigns.proof import healthy_scope
 from revelio.anomaly import PRESENT
 from revelio.errors import SourceError
 from revelio.settings import Backend

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from fault_injection.apps import App, app_named
-from fault_injection.deploy import VERSION
 from fault_injection.engine import DockerEngine
 from fault_injection.inject import inject, open_faults, undo
-from fault_injection.reach import answers
+from fault_injection.mechanisms.deploy import VERSION
+from fault_injection.mechanisms.reach import answers
 from fault_injection.spec import Fault
 from revelio.errors import FaultError
 

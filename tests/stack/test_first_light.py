@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from fault_injection.apps import App, app_named
+from fault_injection.campaigns.health import wait_until_content
+from fault_injection.campaigns.opening import NotesFile
+from fault_injection.campaigns.record import calls_of
 from fault_injection.engine import DockerEngine
-from fault_injection.health import wait_until_content
 from fault_injection.inject import in_force, open_faults
 from fault_injection.labels import accepted_queries, load_labels
-from fault_injection.opening import NotesFile
-from fault_injection.record import calls_of
 from fault_injection.spec import Fault
 from revelio.anomaly import PRESENT
 from revelio.settings import load_settings

@@ -20,7 +20,7 @@ import pytest
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from fault_injection.proof import healthy_scope
+from fault_injection.campaigns.proof import healthy_scope
 from revelio.anomaly import PRESENT
 from revelio.candidates import candidates
 from revelio.catalog import Catalog

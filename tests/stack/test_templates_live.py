@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.campaign import run
+from fault_injection.campaigns.campaign import run
+from fault_injection.campaigns.opening import open_stage
+from fault_injection.campaigns.plan import expand, load_plan
+from fault_injection.dataset.lighting import Light, lighting
 from fault_injection.labels import load_labels
-from fault_injection.lighting import Light, lighting
-from fault_injection.opening import open_stage
-from fault_injection.plan import expand, load_plan
 from revelio.catalog import bundled_catalog
-from tests.fault_injection.test_every_template import PLAN
+from tests.fault_injection.campaigns.test_every_template import PLAN
 from tests.stack.stacks import Stacks
 
 pytestmark = [pytest.mark.stack, pytest.mark.thorough]

@@ -1,0 +1,266 @@
+"""Records labelled incidents from real runs: healthy, fault in force, users feel it, tools look, undone, recovered.
+
+Each run appears whole or not at all, so a campaign may be killed at any point and resumed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fault_injection.campaigns.health import wait_until_content
+from fault_injection.campaigns.host import turn_on_host
+from fault_injection.campaigns.plan import Plan, Run, expand
+from fault_injection.campaigns.record import Glance, Seen, glance, labels_of, look_back, write
+from fault_injection.campaigns.stage import Stage
+from fault_injection.campaigns.tally import void_runs
+from fault_injection.inject import Injection, in_force, undo
+from fault_injection.kinds import kind_named
+from fault_injection.labels import Accepted, load_labels
+from revelio.anomaly import PRESENT
+from revelio.errors import FaultError, InvalidInputError, RevelioError, SourceError
+from revelio.incidents.exchange import Label
+from revelio.tools.base import Scope
+from revelio.types import Window
+
+RETRIES = 2
+"""How often a run is tried again. What its fault did is the same each time: where users or tools did not see it, once."""
+ONCE_MORE = ("users did not feel it", "no tool shows its cause", "nobody would write")
+STACK_TROUBLE = ("not healthy", "a tool did not answer", "recovery failed")
+MOST_VOID_IN_A_ROW = 5
+"""So many void runs for trouble with the stack end the campaign: somebody must look at it first."""
+LAG_S = 3.5
+"""Traces, log lines and scrapes need this long to arrive before the tools are asked."""
+LONGEST_WAIT_S = 90.0
+SETTLED_SHARE = 0.6
+"""A fault that takes long to settle gets a longer window: users see it settled for this share of the usual one."""
+SETTLE_S = 5.0
+"""A baseline begins this long after the last fault was undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a campaign is. ``seconds_left`` is None until a first run ended."""
+
+    done: int
+    total: int
+    void: int
+    run: str
+    stage: str
+    seconds_left: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a campaign came to: incidents recorded in all, void attempts, runs given up after their retries."""
+
+    recorded: int
+    void: int
+    given_up: tuple[str, ...]
+
+
+class VoidRunError(RevelioError):
+    """A run that came to nothing. ``stage`` says where."""
+
+    def __init__(self, stage: str, reason: str) -> None:
+        super().__init__(f"{stage}: {reason}")
+        self.stage = stage
+        self.reason = reason
+
+
+def run(plan: Plan, out: Path, stage: Stage, *, resume: bool = False, progress: Callable[[Progress], None]) -> Outcome:
+    """Make every run of the plan in the stage's application that is not recorded yet.
+
+    Several applications' runs may be made beside each other, each by a process of its own. Raises ``InvalidInputError``
+    when that is done already, or when ``out`` holds a campaign and ``resume`` is not set; ``FaultError`` when an earlier
+    fault cannot be undone.
+    """
+    runs = tuple(r for r in expand(plan) if r.app == stage.app.name)
+    with _alone(out, stage.app.name):
+        _claim(plan, out, resume)
+        undo(stage.app, stage.engine)
+        campaign = _Campaign(plan, out, stage, load_labels(), runs, progress)
+        campaign.work()
+    return Outcome(len(campaign.recorded()), campaign.void(), campaign.given_up())
+
+
+class _Campaign:
+    """The loop over the runs, with what it needs to know about time."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        out: Path,
+        stage: Stage,
+        labels: dict[str, tuple[Accepted, ...]],
+        runs: tuple[Run, ...],
+        progress: Callable[[Progress], None],
+    ) -> None:
+        self._plan, self._out, self._stage, self._accepted, self._runs, self._progress = plan, out, stage, labels, runs, progress
+        self._clean_since = 0.0
+        self._since_fresh = 0
+        self._took: list[float] = []
+
+    def recorded(self) -> set[str]:
+        """Ids of its runs whose incident is on disk."""
+        return {r.id for r in self._runs if (self._out / "incidents" / f"{r.id}.jsonl.xz").is_file()}
+
+    def void(self) -> int:
+        """Attempts at its runs that came to nothing."""
+        return sum(v.get("app") == self._stage.app.name for v in void_runs(self._out))
+
+    def given_up(self) -> tuple[str, ...]:
+        """Runs that were void more often than they are retried; trouble with the stack is not held against them."""
+        tries: Counter[str] = Counter()
+        for void in void_runs(self._out):
+            if void["stage"] not in STACK_TROUBLE:
+                tries[void["run"]] += RETRIES if void["stage"] in ONCE_MORE else 1
+        recorded = self.recorded()
+        return tuple(r.id for r in self._runs if tries[r.id] > RETRIES and r.id not in recorded)
+
+    def work(self) -> None:
+        """One round over the missing runs, then rounds over the void ones until recorded or given up."""
+        in_a_row = 0
+        while missing := self._missing():
+            for item in missing:
+                self._freshen(item)
+                started = time.monotonic()
+                try:
+                    self._attempt(item)
+                    in_a_row = 0
+                except VoidRunError as error:
+                    in_a_row = in_a_row + 1 if error.stage in STACK_TROUBLE else 0
+                    void = {"run": item.id, "app": item.app, **asdict(item.fault), "stage": error.stage, "reason": error.reason}
+                    _append(self._out / "void.jsonl", void)
+                    if in_a_row >= MOST_VOID_IN_A_ROW:
+                        raise FaultError(f"{in_a_row} runs in a row came to nothing, the last one: {error}") from error
+                    if error.stage in STACK_TROUBLE and in_a_row > 1:
+                        self._renew(item)
+                self._took.append(time.monotonic() - started)
+
+    def _freshen(self, item: Run) -> None:
+        """Restart the stack now and then."""
+        if self._plan.fresh_every and self._since_fresh >= self._plan.fresh_every:
+            self._renew(item)
+        self._since_fresh += 1
+
+    def _renew(self, item: Run) -> None:
+        self._tell(item, "restarting the stack")
+        with turn_on_host(alone=True):
+            self._stage.renew()
+        self._since_fresh = 0
+        self._clean_since = time.time() + SETTLE_S
+
+    def _missing(self) -> list[Run]:
+        done = self.recorded() | set(self.given_up())
+        return [r for r in self._runs if r.id not in done]
+
+    def _attempt(self, item: Run) -> None:
+        self._tell(item, "waiting until healthy")
+        with turn_on_host(alone=kind_named(item.fault.kind).burdens_host):
+            content = wait_until_content(self._stage.users, self._plan.baseline_s, self._clean_since, LONGEST_WAIT_S)
+            if not content.bites:
+                raise VoidRunError("not healthy", content.figures)
+            injection, glanced = self._while_in_force(item)
+        self._tell(item, "looking back")
+        try:
+            seen = look_back(glanced, self._stage)
+        except SourceError as error:
+            raise VoidRunError("a tool did not answer", str(error)) from error
+        self._keep(item, injection, seen)
+
+    def _while_in_force(self, item: Run) -> tuple[Injection, Glance]:
+        """Everything that takes the fault; it is undone by the end."""
+        try:
+            with ExitStack() as stack:
+                self._tell(item, "injecting")
+                try:
+                    injection = stack.enter_context(in_force(self._stage.app, item.fault, self._stage.engine))
+                except FaultError as error:
+                    raise VoidRunError("fault not verified", str(error)) from error
+                glanced = self._observe(item, injection)
+                self._tell(item, "undoing")
+            return injection, glanced
+        except FaultError as error:
+            raise VoidRunError("recovery failed", str(error)) from error
+        finally:
+            self._clean_since = time.time() + SETTLE_S
+
+    def _observe(self, item: Run, injection: Injection) -> Glance:
+        end = max(injection.at + self._plan.window_s, injection.settled + SETTLED_SHARE * self._plan.window_s)
+        self._tell(item, "users feel it")
+        time.sleep(max(0.0, end + LAG_S - time.time()))
+        self._tell(item, "looking")
+        baseline = Window(injection.began - self._plan.baseline_s, injection.began)
+        scope = Scope(self._stage.app.project, Window(injection.at, end), baseline)
+        try:
+            return glance(scope, self._stage)
+        except SourceError as error:
+            raise VoidRunError("a tool did not answer", str(error)) from error
+
+    def _labels(self, item: Run, seen: Seen) -> tuple[Label, ...]:
+        entries = self._accepted.get(item.fault.kind, ())
+        return labels_of(seen.evidence, seen.results, item.fault.place, entries, self._stage.app, self._stage.catalog)
+
+    def _keep(self, item: Run, injection: Injection, seen: Seen) -> None:
+        complaint = self._stage.reporters.complaint(seen.notes, seen.scope.window)
+        labels = self._labels(item, seen)
+        if kind_named(item.fault.kind).category == "control":
+            if complaint:
+                raise VoidRunError("users felt a control", complaint)
+        elif not complaint:
+            raise VoidRunError("users did not feel it", f"{len(seen.notes)} visits noted")
+        elif not any(label.proven and label.grade == 3 for label in labels):
+            raise VoidRunError("no tool shows its cause", f"no label of grade 3 proven; there was: {_shown(seen)}")
+        reports = self._stage.reporters.choose(seen.notes, seen.scope.window, item.split, item.id)
+        if not reports:
+            raise VoidRunError("nobody would write", f"no text fits {complaint or 'a quiet time'}")
+        write(self._out, item, injection, seen, labels, reports, self._stage.catalog.digest)
+
+    def _tell(self, item: Run, stage: str) -> None:
+        missing = len(self._missing())
+        left = missing * sum(self._took) / len(self._took) if self._took else None
+        self._progress(Progress(len(self.recorded()), len(self._runs), self.void(), item.id, stage, left))
+
+
+def _shown(seen: Seen) -> str:
+    """The queries that showed something new, for whoever mends the labels."""
+    new = [r for r in seen.results if r.result.signal >= PRESENT > (r.healthy_signal or 0.0)]
+    return ", ".join(f"{r.template}({' '.join(v for _, v in r.bindings)})" for r in new) or "nothing"
+
+
+def _claim(plan: Plan, out: Path, resume: bool) -> None:
+    """Keep the plan beside what is recorded of it. One that was changed since is taken up by resuming."""
+    path = out / "plan.json"
+    if path.is_file() and not resume:
+        raise InvalidInputError(f"{out} holds a campaign already; go on with --resume, or choose another --out")
+    content = json.dumps({"digest": plan.digest, "plan": plan.model_dump(mode="json", exclude_defaults=True)}, indent=1)
+    temporary = out / f".plan-{os.getpid()}.json"
+    temporary.write_text(content + "\n")
+    temporary.replace(path)
+
+
+@contextmanager
+def _alone(out: Path, app: str) -> Iterator[None]:
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / f".lock-{app}").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InvalidInputError(f"a campaign of {app} is running in {out} already") from error
+        yield
+
+
+def _append(path: Path, entry: dict[str, str | int]) -> None:
+    torn = path.is_file() and not path.read_bytes().endswith(b"\n") and path.stat().st_size > 0
+    with path.open("ab") as file:
+        file.write((b"\n" if torn else b"") + json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,128 @@
+"""Joins a campaign to the running testbed: its engine, its users' notes, the report corpus and the tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fault_injection.apps import app_named
+from fault_injection.campaigns.stage import Stage
+from fault_injection.engine import DockerEngine
+from revelio.catalog import bundled_catalog
+from revelio.errors import FaultError, InvalidInputError
+from revelio.incidents.dataset import TEST_WRITERS
+from revelio.incidents.exchange import Note, Report
+from revelio.settings import load_settings
+from revelio.systems import open_system
+from revelio.types import Window
+from testbed.errors import CorpusError, StackError
+from testbed.stack import down, status, up
+from testbed.stack.project import find_project
+from testbed.users.cells import cells
+from testbed.users.corpus import CORPUS
+from testbed.users.notes import Visit
+from testbed.users.reports import choose_reports
+
+TRAIN_WRITERS = ("w1", "w2", "w3", "w4", "w5", "w9", "w10", "w11", "w12")
+QUIET = ("busy_spike", "unrelated")
+"""Cells of people who write although nothing is wrong."""
+MOST_REPORTS = 6
+PATIENCE_S = 15.0
+"""Longest wait for one answer of a backend: the faults slow them down too, and nobody waits for a page here."""
+
+
+class NotesFile:
+    """The probe users' notes, read on from where the last reading ended."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._position = 0
+        self._notes: list[Note] = []
+
+    def notes(self, start: float, end: float) -> tuple[Note, ...]:
+        """Notes of the visits that ended in that span; none while the file does not exist."""
+        self._read_on()
+        return tuple(n for n in self._notes if start <= n.at + n.seconds <= end)
+
+    def _read_on(self) -> None:
+        if not self._path.is_file():
+            return
+        if self._path.stat().st_size < self._position:
+            self._position, self._notes = 0, []
+        with self._path.open("rb") as file:
+            file.seek(self._position)
+            whole = file.read().rpartition(b"\n")[0]
+        if whole:
+            self._position += len(whole) + 1
+            self._notes += [Note(**json.loads(line)) for line in whole.splitlines()]
+
+
+class CorpusReporters:
+    """Reports out of the corpus, by what users noted and nothing else."""
+
+    def __init__(self, app: str, folder: Path = CORPUS, writers: tuple[str, ...] = ()) -> None:
+        """``writers``, when given, write for every split; else the training and the test writers each for theirs."""
+        self._app, self._folder, self._writers = app, folder, writers
+
+    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
+        """The worst cell, unless it is one of a quiet time."""
+        worst = cells(self._app, *_parted(notes, window))[0]
+        return "" if worst.rsplit("/", 1)[1] in QUIET else worst
+
+    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
+        """Up to six texts. Raises ``InvalidInputError`` when the corpus lacks a writer."""
+        visits, before = _parted(notes, window)
+        writers = self._writers or (TRAIN_WRITERS if split == "train" else tuple(sorted(TEST_WRITERS)))
+        fitting = cells(self._app, visits, before)
+        try:
+            texts = choose_reports(fitting, visits, writers, seed, MOST_REPORTS, window.end, self._folder)
+        except CorpusError as error:
+            raise InvalidInputError(str(error)) from error
+        return tuple(Report(t.text, t.writer, t.cell) for t in texts)
+
+
+def open_stage(app_name: str, reports: Path = CORPUS) -> Stage:
+    """The running testbed of that application. Raises ``RevelioError`` when it is unknown or the engine is away."""
+    app = app_named(app_name)
+    settings = load_settings()
+    if app_name not in settings.systems:
+        raise InvalidInputError(f"no system {app_name!r} in the settings; add [systems.{app_name}] to revelio.toml")
+    catalog = bundled_catalog()
+    return Stage(
+        app=app,
+        engine=DockerEngine(app.project),
+        users=NotesFile(find_project(app_name).state / "notes.jsonl"),
+        reporters=CorpusReporters(app_name, reports),
+        system=open_system(app_name, settings.systems[app_name], catalog, PATIENCE_S),
+        catalog=catalog,
+        renew=lambda: _renew(app_name),
+    )
+
+
+@contextmanager
+def brought_up(app_name: str) -> Iterator[None]:
+    """That application's stack up for the block; taken down by its end when it was not up before. Raises ``StackError``."""
+    there = bool(status(app_name).containers)
+    up(app_name)
+    try:
+        yield
+    finally:
+        if not there:
+            down(app_name)
+
+
+def _renew(app_name: str) -> None:
+    try:
+        down(app_name)
+        up(app_name)
+    except StackError as error:
+        raise FaultError(f"the stack could not be restarted: {error}") from error
+
+
+def _parted(notes: tuple[Note, ...], window: Window) -> tuple[tuple[Visit, ...], tuple[Visit, ...]]:
+    """The window's visits and those before it."""
+    visits = [Visit(n.at, n.feature, n.outcome, n.seconds, n.status, n.detail) for n in notes]
+    inside = tuple(v for v in visits if window.start <= v.ended <= window.end)
+    return inside, tuple(v for v in visits if v.ended < window.start)

@@ -1,0 +1,125 @@
+"""What one run leaves behind: a record with short results for learning, and one with whole results for showing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fault_injection.apps import App
+from fault_injection.campaigns.plan import Run
+from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, prove, recorded, short
+from fault_injection.campaigns.stage import Stage
+from fault_injection.inject import Injection
+from fault_injection.kinds import kind_named
+from fault_injection.labels import Accepted, Call, accepted_queries
+from revelio.candidates import candidates
+from revelio.catalog import Catalog
+from revelio.errors import SourceError
+from revelio.incidents.exchange import FaultRecord, Label, Note, Record, Report, write_records
+from revelio.tools.base import Scope
+from revelio.types import Evidence, Query, RecordedResult, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What could be seen only while the fault was in force, and what users noted then and in the baseline."""
+
+    scope: Scope
+    evidence: Evidence
+    notes: tuple[Note, ...]
+    queries: tuple[Query, ...]
+    results: Mapping[Query, Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Everything that tools and users saw of a run."""
+
+    scope: Scope
+    evidence: Evidence
+    notes: tuple[Note, ...]
+    results: tuple[RecordedResult, ...]
+
+
+def glance(scope: Scope, stage: Stage) -> Glance:
+    """Take the snapshot and run what would answer differently later. Raises ``SourceError`` when a backend is silent."""
+    notes = stage.users.notes(scope.baseline.start, scope.window.end)
+    evidence = stage.system.snapshot(scope)
+    for tool in evidence.missing:
+        if tool not in stage.app.stores:
+            raise SourceError(tool, "did not answer the snapshot")
+    queries = candidates(stage.catalog, evidence.entities)
+    results = _results(stage, scope, (q for q in queries if not stage.system.remembers(q)))
+    return Glance(scope, evidence, notes, queries, results)
+
+
+def look_back(glanced: Glance, stage: Stage) -> Seen:
+    """Run all other queries too, and what shows something once more about the baseline. Raises ``SourceError``."""
+    scope = glanced.scope
+    asked_later = (q for q in glanced.queries if stage.system.remembers(q))
+    results = {**glanced.results, **_results(stage, scope, asked_later)}
+    healthy = execute(stage.system, alarmed(results), healthy_scope(scope)).results
+    return Seen(scope, glanced.evidence, glanced.notes, recorded(results, healthy))
+
+
+def _results(stage: Stage, scope: Scope, queries: Iterable[Query]) -> dict[Query, Result]:
+    """Of all queries but those to the application's own stores: a fault may well silence them."""
+    executed = execute(stage.system, queries, scope)
+    failed = {q: reason for q, reason in executed.failed.items() if q.template.tool not in stage.app.stores}
+    if failed:
+        query, reason = next(iter(failed.items()))
+        raise SourceError(query.template.tool, f"{len(failed)} queries failed, {query.id}: {reason}")
+    return executed.results
+
+
+def labels_of(
+    record_evidence: Evidence,
+    results: Iterable[RecordedResult],
+    place: str,
+    entries: Iterable[Accepted],
+    app: App,
+    catalog: Catalog,
+) -> tuple[Label, ...]:
+    """What the accepted queries of a fault at ``place`` are worth, given what was seen."""
+    queries = candidates(catalog, record_evidence.entities)
+    return prove(accepted_queries(entries, place, queries, calls_of(record_evidence, app)), results)
+
+
+def calls_of(evidence: Evidence, app: App) -> frozenset[Call]:
+    """Who calls whom: the edges that the tools saw, and who uses which store."""
+    seen = {tuple(e.name.split("->", 1)) for e in evidence.entities if e.kind == "edge"}
+    return frozenset(Call(*pair) for pair in seen | set(app.store_users))
+
+
+def write(
+    out: Path, run: Run, injection: Injection, seen: Seen, labels: tuple[Label, ...], reports: tuple[Report, ...], catalog: str
+) -> None:
+    """Write the whole results first and the incident last: a run is recorded when its incident is there."""
+    kind = kind_named(run.fault.kind)
+    record = Record(
+        id=run.id,
+        system=run.app,
+        opened_at=seen.scope.window.end,
+        evidence=seen.evidence,
+        reports=reports,
+        results=seen.results,
+        notes=seen.notes,
+        labels=labels,
+        fault=FaultRecord(
+            kind=kind.name,
+            category=kind.category,
+            place=run.fault.place,
+            strength=run.fault.strength,
+            parameters=tuple((k, v if isinstance(v, str) else float(v)) for k, v in injection.parameters),
+            verified_by=injection.verified_by,
+        ),
+        split=run.split,
+        catalog=catalog,
+    )
+    name = f"{run.id}.jsonl.xz"
+    whole = Record(
+        record.id, record.system, record.opened_at, Evidence(seen.scope.window, seen.scope.baseline), results=seen.results
+    )
+    write_records(out / "results" / name, [whole])
+    write_records(out / "incidents" / name, [replace(record, results=short(seen.results))])

@@ -1,0 +1,39 @@
+"""Everything a campaign works with: where it plays, who watches, who writes and which tools look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from fault_injection.apps import App
+from fault_injection.campaigns.health import ProbeUsers
+from fault_injection.campaigns.proof import LiveSystem
+from fault_injection.engine import Engine
+from revelio.catalog import Catalog
+from revelio.incidents.exchange import Note, Report
+from revelio.types import Window
+
+
+class Reporters(Protocol):
+    """Chooses texts for what probe users noted."""
+
+    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
+        """The worst symptom that the window's visits call for, as ``app/feature/symptom``; "" when users were content."""
+
+    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
+        """Reports of this split's writers that fit the notes; none when nobody wrote about anything like it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Everything a campaign works with: the application, its engine, users, reporters, tools and catalog."""
+
+    app: App
+    engine: Engine
+    users: ProbeUsers
+    reporters: Reporters
+    system: LiveSystem
+    catalog: Catalog
+    renew: Callable[[], None]
+    """Takes the application's stack down and brings it up anew."""

@@ -1,0 +1,80 @@
+"""What a container meets when it calls another one or asks for a name, seen from its own network."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import struct
+import time
+from dataclasses import dataclass
+
+from fault_injection.apps import App
+from fault_injection.engine import Engine
+from fault_injection.mechanisms.namespace import network_of
+from fault_injection.mechanisms.reach import greeting
+from revelio.errors import FaultError
+
+RESOLVER = ("127.0.0.11", 53)
+"""The engine's own name server, as every container of a user-defined network finds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one call ended: whether it was answered, after how many seconds, and what there was instead."""
+
+    answered: bool
+    seconds: float
+    words: str
+
+
+def call(app: App, caller: str, callee: str, engine: Engine, seconds: float) -> Outcome:
+    """Connect from ``caller``'s network to ``callee`` and wait for its first byte, ``seconds`` at most in all."""
+    port, words = greeting(app, callee)
+    connection = _socket(engine, caller, socket.SOCK_STREAM)
+    started = time.monotonic()
+    with connection:
+        try:
+            connection.settimeout(seconds)
+            connection.connect((engine.address(callee), port))
+            connection.settimeout(max(0.05, seconds - (time.monotonic() - started)))
+            connection.sendall(words)
+            answered = bool(connection.recv(1))
+            return _outcome(answered, started, "answered" if answered else "closed without an answer")
+        except TimeoutError:
+            return _outcome(False, started, "no answer")
+        except OSError as error:
+            return _outcome(False, started, error.strerror or type(error).__name__)
+
+
+def look_up(service: str, name: str, engine: Engine, seconds: float) -> Outcome:
+    """Ask the resolver once for an address of ``name``, from ``service``'s network."""
+    asked = _socket(engine, service, socket.SOCK_DGRAM)
+    number = secrets.token_bytes(2)
+    labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
+    question = number + struct.pack("!5H", 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack("!2H", 1, 1)
+    started = time.monotonic()
+    with asked:
+        try:
+            asked.settimeout(seconds)
+            asked.connect(RESOLVER)
+            asked.send(question)
+            answer = asked.recv(512)
+        except TimeoutError:
+            return _outcome(False, started, "no answer")
+        except OSError as error:
+            return _outcome(False, started, error.strerror or type(error).__name__)
+    code, found = answer[3] & 0x0F, struct.unpack("!H", answer[6:8])[0]
+    good = answer[:2] == number and code == 0 and found > 0
+    return _outcome(good, started, "answered" if good else f"answered with code {code} and {found} addresses")
+
+
+def _socket(engine: Engine, service: str, kind: socket.SocketKind) -> socket.socket:
+    with network_of(engine.pid(service)):
+        try:
+            return socket.socket(socket.AF_INET, kind)
+        except OSError as error:
+            raise FaultError(f"no socket in the network of {service}: {error}") from error
+
+
+def _outcome(answered: bool, started: float, words: str) -> Outcome:
+    return Outcome(answered, time.monotonic() - started, words)

@@ -1,0 +1,294 @@
+"""A campaign records whole runs only, retries void ones, resumes where it was, and proves its labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+import fault_injection.campaigns.campaign as campaign_module
+import fault_injection.campaigns.health as health_module
+import fault_injection.inject as inject_module
+from fault_injection.apps import app_named
+from fault_injection.campaigns.campaign import Progress, run
+from fault_injection.campaigns.plan import AppPlan, FaultPlan, Plan, Share, expand
+from fault_injection.campaigns.stage import Stage
+from fault_injection.campaigns.tally import void_runs
+from fault_injection.kinds import component
+from fault_injection.labels import Accepted
+from revelio.catalog import Catalog
+from revelio.catalog.loader import ToolSpec
+from revelio.errors import FaultError, InvalidInputError, SourceError
+from revelio.incidents.exchange import Note, Record, Report, read_records
+from revelio.tools.base import Scope
+from revelio.types import Blank, Entity, Evidence, Query, QueryTemplate, Result, Window
+from tests.fault_injection.fake_engine import FakeEngine, Killed
+
+STATE = QueryTemplate("state", "containers", "State of ${container}", "", "", (Blank("container", "container"),))
+CATALOG = Catalog((ToolSpec("containers", "Containers", "", (STATE,)),))
+PLAN = Plan(
+    baseline_s=0.1,
+    window_s=0.1,
+    apps={
+        "shop": AppPlan(
+            faults={
+                "container_pause": FaultPlan(
+                    runs=Share(train=2, new_location=1), places=("cart", "redis"), held_out=("orders",), strengths=("whole",)
+                )
+            },
+            controls={"none": Share(train=1, no_fault=1)},
+        ),
+        "forum": AppPlan(controls={"none": Share(train=1)}),
+    },
+)
+HERE = tuple(r for r in expand(PLAN) if r.app == "shop")
+
+
+@dataclass
+class FakeUsers:
+    """All is well unless a container is paused, or always ``outcome``."""
+
+    engine: FakeEngine
+    outcome: str = ""
+
+    def notes(self, start: float, end: float) -> tuple[Note, ...]:
+        step = (end - start) / 8
+        outcome = self.outcome or ("timeout" if "paused" in self.engine.states.values() else "ok")
+        return tuple(Note(start + i * step, "home", outcome, 0.0, 200) for i in range(8))
+
+
+@dataclass
+class FakeReporters:
+    """Pass on every complaint, or none, or make one up."""
+
+    deaf: bool = False
+    touchy: bool = False
+
+    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
+        felt = any(n.outcome != "ok" for n in notes) and not self.deaf
+        return "shop/home/timeout" if felt or self.touchy else ""
+
+    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
+        return (Report("it hangs", "w1" if split == "train" else "w6", "shop/home/slow"),)
+
+
+@dataclass
+class FakeSystem:
+    """Sees a paused container as such, but only in a window that the fault touches."""
+
+    engine: FakeEngine
+    blind: bool = False
+    silent: bool = False
+    always: bool = False
+    forgetful: bool = True
+    asked: list[Scope] = field(default_factory=list)
+
+    def snapshot(self, scope: Scope) -> Evidence:
+        entities = tuple(Entity("container", s) for s in sorted(self.engine.ids))
+        return Evidence(scope.window, scope.baseline, entities)
+
+    def remembers(self, query: Query) -> bool:
+        return not self.forgetful
+
+    def run(self, query: Query, scope: Scope) -> Result:
+        if self.silent:
+            raise SourceError("containers", "no answer within 5 s")
+        self.asked.append(scope)
+        place = dict(query.bindings)["container"]
+        recent = scope.window.seconds > 0.07
+        bad = not self.blind and (self.always or (recent and self.engine.states[place] == "paused"))
+        return Result("state", 0.9 if bad else 0.0, "paused" if bad else "running", ("state",), (("x",),))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(campaign_module, "LAG_S", 0.0)
+    monkeypatch.setattr(campaign_module, "LONGEST_WAIT_S", 0.4)
+    monkeypatch.setattr(health_module, "POLL_S", 0.02)
+    monkeypatch.setattr(component.ContainerPause, "settle_s", 0.05)
+    monkeypatch.setattr(component, "answers", lambda app, place, engine, seconds: None)
+    monkeypatch.setattr(inject_module, "answers", lambda app, place, engine, seconds: 0.01)
+    labels = {"container_pause": (Accepted(template="state", grade=3, blanks={"container": "place"}),)}
+    monkeypatch.setattr(campaign_module, "load_labels", lambda: labels)
+    monkeypatch.setattr(campaign_module, "SETTLE_S", 0.0)
+    yield
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    app = app_named("shop", tmp_path / "faults")
+    engine = FakeEngine(*app.places)
+    return Stage(app, engine, FakeUsers(engine), FakeReporters(), FakeSystem(engine), CATALOG, lambda: None)
+
+
+def go(stage: Stage, out: Path, *, resume: bool = False) -> campaign_module.Outcome:
+    return run(PLAN, out, stage, resume=resume, progress=lambda _: None)
+
+
+def records(out: Path, folder: str = "incidents") -> dict[str, Record]:
+    return {r.id: r for r in read_records(out / folder)}
+
+
+def test_every_run_of_the_plan_is_recorded_with_its_fault_split_and_proven_label(stage: Stage, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert go(stage, out).recorded == 5
+    found = records(out)
+    for item in HERE:
+        record = found[item.id]
+        assert record.fault is not None
+        assert (record.fault.kind, record.fault.place, record.split) == (item.fault.kind, item.fault.place, item.split)
+        if item.fault.kind == "container_pause":
+            (label,) = record.labels
+            assert (label.bindings, label.signal, label.baseline_signal, label.proven) == (
+                (("container", item.fault.place),),
+                0.9,
+                0.0,
+                True,
+            )
+        else:
+            assert record.labels == ()
+
+
+def test_incidents_keep_only_words_and_signal_and_results_keep_the_rows(stage: Stage, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    go(stage, out)
+    short, whole = next(iter(records(out).values())), next(iter(records(out, "results").values()))
+    assert short.results[0].result.rows == () and short.results[0].result.summary == "state"
+    assert whole.results[0].result.rows == (("x",),)
+    assert len(short.results) == len(stage.app.places)
+
+
+def test_the_baseline_ends_where_the_fault_begins_and_the_report_comes_at_the_window_s_end(stage: Stage, tmp_path: Path) -> None:
+    go(stage, tmp_path / "out")
+    for record in records(tmp_path / "out").values():
+        assert record.evidence.baseline.end == record.evidence.window.start
+        assert record.opened_at == record.evidence.window.end
+        assert 0.09 <= record.evidence.window.seconds < 1.0
+
+
+def test_nothing_is_left_in_force(stage: Stage, tmp_path: Path) -> None:
+    go(stage, tmp_path / "out")
+    assert isinstance(stage.engine, FakeEngine)
+    assert set(stage.engine.states.values()) == {"running"}
+
+
+def test_a_signal_that_was_there_before_the_fault_proves_nothing(stage: Stage, tmp_path: Path) -> None:
+    assert isinstance(stage.system, FakeSystem)
+    stage.system.always = True
+    outcome = go(stage, tmp_path / "out")
+    assert outcome.recorded == 2
+    assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"no tool shows its cause"}
+
+
+def test_a_fault_that_users_did_not_feel_and_a_control_that_they_felt_are_void(stage: Stage, tmp_path: Path) -> None:
+    assert isinstance(stage.reporters, FakeReporters)
+    stage.reporters.deaf = True
+    assert go(stage, tmp_path / "deaf").recorded == 2
+    assert len(void_runs(tmp_path / "deaf")) == 2 * 3, "each is tried once more"
+    assert {v["stage"] for v in void_runs(tmp_path / "deaf")} == {"users did not feel it"}
+    stage.reporters.deaf, stage.reporters.touchy = False, True
+    assert go(stage, tmp_path / "touchy").recorded == 3
+    assert {v["stage"] for v in void_runs(tmp_path / "touchy")} == {"users felt a control"}
+
+
+def test_a_void_run_is_tried_three_times_and_then_given_up(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(component, "answers", lambda app, place, engine, seconds: 0.5 if place == "cart" else None)
+    outcome = go(stage, tmp_path / "out")
+    assert (outcome.recorded, outcome.void, len(outcome.given_up)) == (4, 3, 1)
+    assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"fault not verified"}
+    assert {v["place"] for v in void_runs(tmp_path / "out")} == {"cart"}
+
+
+def test_an_unhealthy_stack_stops_the_campaign_with_the_reason(stage: Stage, tmp_path: Path) -> None:
+    assert isinstance(stage.engine, FakeEngine)
+    unwell = replace(stage, users=FakeUsers(stage.engine, "error"))
+    with pytest.raises(FaultError, match=r"runs in a row came to nothing.*not healthy: 8 of 8 visits went wrong"):
+        go(unwell, tmp_path / "out")
+    assert not (tmp_path / "out" / "incidents").exists()
+
+
+def test_a_silent_backend_voids_the_run_instead_of_recording_an_empty_one(stage: Stage, tmp_path: Path) -> None:
+    assert isinstance(stage.system, FakeSystem)
+    stage.system.silent = True
+    with pytest.raises(FaultError, match="a tool did not answer: containers: 12 queries failed"):
+        go(stage, tmp_path / "out")
+
+
+def test_a_killed_campaign_resumes_and_ends_with_the_same_runs(stage: Stage, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert isinstance(stage.engine, FakeEngine)
+    stage.engine.die_after = 3
+    with pytest.raises(Killed):
+        go(stage, out)
+    before = records(out) if (out / "incidents").exists() else {}
+    assert len(before) < 5
+    stage.engine.die_after = None
+    assert go(stage, out, resume=True).recorded == 5
+    after = records(out)
+    assert all(after[name] == record for name, record in before.items())
+    assert set(stage.engine.states.values()) == {"running"}
+
+
+def test_a_second_start_without_resume_is_refused(stage: Stage, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    go(stage, out)
+    with pytest.raises(InvalidInputError, match="go on with --resume"):
+        go(stage, out)
+
+
+def test_a_plan_that_grew_keeps_what_was_recorded_and_makes_only_what_is_new(stage: Stage, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    go(stage, out)
+    before = records(out)
+    shop = PLAN.apps["shop"]
+    grown = PLAN.model_copy(update={"apps": {"shop": shop.model_copy(update={"controls": {"none": Share(train=3, no_fault=1)}})}})
+    assert run(grown, out, stage, resume=True, progress=lambda _: None).recorded == 7
+    after = records(out)
+    assert len(after) == 7 and all(after[name] == record for name, record in before.items())
+
+
+def test_the_stack_is_restarted_after_so_many_runs(stage: Stage, tmp_path: Path) -> None:
+    renewed: list[int] = []
+    out = tmp_path / "out"
+    watched = replace(stage, renew=lambda: renewed.append(len(records(out))))
+    run(PLAN.model_copy(update={"fresh_every": 2}), out, watched, progress=lambda _: None)
+    assert renewed == [2, 4]
+
+
+def test_a_store_of_the_application_that_is_silenced_by_its_fault_voids_nothing(stage: Stage, tmp_path: Path) -> None:
+    assert isinstance(stage.system, FakeSystem)
+    snapshot = stage.system.snapshot
+    muted = replace(stage, system=stage.system)
+    stage.system.snapshot = lambda scope: replace(snapshot(scope), missing=("redis",))  # type: ignore[method-assign]
+    assert go(muted, tmp_path / "redis").recorded == 5
+    stage.system.snapshot = lambda scope: replace(snapshot(scope), missing=("jaeger",))  # type: ignore[method-assign]
+    with pytest.raises(FaultError, match="jaeger: did not answer the snapshot"):
+        go(muted, tmp_path / "jaeger")
+
+
+def test_what_tools_remember_is_asked_after_the_fault_is_undone(stage: Stage, tmp_path: Path) -> None:
+    assert isinstance(stage.system, FakeSystem)
+    stage.system.forgetful = False
+    outcome = go(stage, tmp_path / "out")
+    assert outcome.recorded == 2, "a tool that only knows the present sees nothing then"
+    assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"no tool shows its cause"}
+
+
+def test_progress_tells_the_run_the_stage_and_the_time_left(stage: Stage, tmp_path: Path) -> None:
+    told: list[Progress] = []
+    started = time.monotonic()
+    run(PLAN, tmp_path / "out", stage, progress=told.append)
+    assert told[0].seconds_left is None
+    assert {t.stage for t in told} == {
+        "waiting until healthy",
+        "injecting",
+        "users feel it",
+        "looking",
+        "undoing",
+        "looking back",
+    }
+    assert [t.done for t in told] == sorted(t.done for t in told)
+    assert told[-1].seconds_left is not None and told[-1].seconds_left < time.monotonic() - started

@@ -1,0 +1,57 @@
+"""Labels are judged anew from what was recorded, and nothing else of a record changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import fault_injection.dataset.relabel as relabel_module
+from fault_injection.dataset.relabel import relabel
+from fault_injection.labels import Accepted
+from revelio.errors import DatasetError
+from revelio.incidents.exchange import FaultRecord, Record, read_records
+from revelio.types import Entity, Evidence, RecordedResult, Result, Window
+from tests.fault_injection.campaigns.test_campaign import CATALOG
+from tests.fault_injection.dataset.test_freeze import CONTROL, store
+
+CART = (("container", "cart"),)
+SEEN = Evidence(Window(20, 40), Window(0, 20), (Entity("container", "cart"),))
+
+
+def record(name: str, signal: float, healthy: float | None) -> Record:
+    results = (RecordedResult("state", CART, Result("paused", signal, "paused"), healthy),)
+    fault = FaultRecord("container_pause", "component", "cart", "whole")
+    return Record(name, "shop", 40.0, SEEN, results=results, fault=fault, split="train")
+
+
+@pytest.fixture(autouse=True)
+def labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted = {"container_pause": (Accepted(template="state", grade=2, blanks={"container": "place"}),)}
+    monkeypatch.setattr(relabel_module, "load_labels", lambda: accepted)
+
+
+@pytest.mark.parametrize(
+    ("signal", "healthy", "proven"), [(0.9, 0.0, True), (0.9, 0.9, False), (0.2, 0.0, False), (0.9, None, False)]
+)
+def test_a_label_is_proven_when_its_signal_was_there_and_not_before(
+    tmp_path: Path, signal: float, healthy: float | None, proven: bool
+) -> None:
+    store(tmp_path, record("a", signal, healthy))
+    assert relabel(tmp_path, CATALOG) == {"container_pause": 1}
+    (found,) = read_records(tmp_path / "incidents")
+    (label,) = found.labels
+    assert (label.grade, label.proven) == (2, proven)
+    assert replace(found, labels=()) == record("a", signal, healthy)
+
+
+def test_what_is_judged_alike_is_not_written_again(tmp_path: Path) -> None:
+    store(tmp_path, record("a", 0.9, 0.0), replace(record("b", 0.9, 0.0), fault=CONTROL))
+    assert relabel(tmp_path, CATALOG) == {"container_pause": 1}
+    assert relabel(tmp_path, CATALOG) == {}
+
+
+def test_a_folder_without_incidents_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="run a campaign first"):
+        relabel(tmp_path, CATALOG)

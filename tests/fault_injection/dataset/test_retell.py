@@ -1,0 +1,62 @@
+"""Retelling changes the reports of recorded runs and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from fault_injection.dataset.freeze import freeze
+from fault_injection.dataset.retell import rewrite
+from revelio.errors import DatasetError, InvalidInputError
+from revelio.incidents.dataset import open_dataset
+from revelio.incidents.exchange import Note, Report
+from revelio.types import Window
+from tests.fault_injection.dataset.test_freeze import GOOD, store
+
+
+@dataclass
+class Writer:
+    name: str
+    silent: bool = False
+
+    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
+        return ""
+
+    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
+        if self.silent or split == "no_fault":
+            return ()
+        return (Report(f"{seed} again", self.name if split != "train" else "w9", "shop/home/slow"),)
+
+
+def test_only_the_reports_change_and_runs_without_a_text_are_left_out(tmp_path: Path) -> None:
+    freeze(store(tmp_path / "old", *GOOD))
+    assert rewrite(tmp_path / "old", tmp_path / "new", Writer("w13")) == {"train": 2, "repeat": 1, "new_location": 1}
+    for item in open_dataset(tmp_path / "new").read():
+        original = next(r for r in GOOD if r.id == item.record.id)
+        assert item.record.reports[0].text == f"{original.id} again"
+        assert replace(item.record, reports=original.reports) == original
+
+
+def test_one_split_can_be_told_alone(tmp_path: Path) -> None:
+    freeze(store(tmp_path / "old", *GOOD))
+    assert rewrite(tmp_path / "old", tmp_path / "new", Writer("w6"), splits=("repeat",)) == {"repeat": 1}
+
+
+def test_a_training_writer_in_a_test_split_is_refused(tmp_path: Path) -> None:
+    freeze(store(tmp_path / "old", *GOOD))
+    with pytest.raises(DatasetError, match=r"b \(repeat\) has a report by w1"):
+        rewrite(tmp_path / "old", tmp_path / "new", Writer("w1"))
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    freeze(store(tmp_path / "old", *GOOD))
+    with pytest.raises(InvalidInputError, match="holds incidents already"):
+        rewrite(tmp_path / "old", tmp_path / "old", Writer("w6"))
+
+
+def test_writers_with_nothing_to_say_are_an_error(tmp_path: Path) -> None:
+    freeze(store(tmp_path / "old", *GOOD))
+    with pytest.raises(DatasetError, match="no text of these writers fits any incident"):
+        rewrite(tmp_path / "old", tmp_path / "new", Writer("w6", silent=True))
