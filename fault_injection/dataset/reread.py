@@ -9,7 +9,7 @@ from revelio.anomaly import PRESENT
 from revelio.catalog import Catalog
 from revelio.incidents.exchange import Record
 from revelio.tools.base import Scope
-from revelio.tools.prometheus import strength
+from revelio.tools.prometheus.tool import strength
 from revelio.tools.reading_series import verdict
 from revelio.types import Query, RecordedResult
 

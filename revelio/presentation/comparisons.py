@@ -10,8 +10,8 @@ from typing import Literal
 
 from revelio.anomaly import PRESENT_DISTANCE, count_deviation
 from revelio.presentation.panels import Group, Groups
+from revelio.tools.elasticsearch.patterns import mask
 from revelio.tools.figures import counted
-from revelio.tools.log_patterns import mask
 from revelio.types import Cell, Evidence, LogPattern, Result
 
 MAX_GROUPS = 20

@@ -13,13 +13,13 @@ from revelio.tools.base import Limits, Tool
 Factory = Callable[[ToolSpec, Backend, Limits], Tool]
 
 TOOLS = {
-    "prometheus": "revelio.tools.prometheus:Prometheus",
-    "jaeger": "revelio.tools.jaeger:Jaeger",
-    "elasticsearch": "revelio.tools.elasticsearch:ElasticsearchLogs",
-    "containers": "revelio.tools.containers:Containers",
-    "postgres": "revelio.tools.postgres:Postgres",
-    "redis": "revelio.tools.redis:Redis",
-    "tcpdump": "revelio.tools.tcpdump:Tcpdump",
+    "prometheus": "revelio.tools.prometheus.tool:Prometheus",
+    "jaeger": "revelio.tools.jaeger.tool:Jaeger",
+    "elasticsearch": "revelio.tools.elasticsearch.tool:ElasticsearchLogs",
+    "containers": "revelio.tools.containers.tool:Containers",
+    "postgres": "revelio.tools.postgres.tool:Postgres",
+    "redis": "revelio.tools.redis.tool:Redis",
+    "tcpdump": "revelio.tools.tcpdump.tool:Tcpdump",
 }
 """Implementation by tool name, as ``module:class``: a backend's client library is loaded only where the tool is used."""
 

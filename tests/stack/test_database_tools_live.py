@@ -25,10 +25,10 @@ from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools import reading_series, readings
 from revelio.tools.base import Limits, Scope, Tool
-from revelio.tools.postgres import Postgres
-from revelio.tools.postgres_connection import Database
-from revelio.tools.postgres_sql import query_of
-from revelio.tools.redis import Redis
+from revelio.tools.postgres.connection import Database
+from revelio.tools.postgres.sql import query_of
+from revelio.tools.postgres.tool import Postgres
+from revelio.tools.redis.tool import Redis
 from revelio.types import Query, Result, Window
 from testbed.stack import find_project
 from tests.tools.conftest import HOSTILE_NAMES, bound, filled, spec

@@ -26,7 +26,7 @@ from revelio.candidates import candidates
 from revelio.catalog import Catalog
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
-from revelio.tools.tcpdump import Tcpdump
+from revelio.tools.tcpdump.tool import Tcpdump
 from revelio.types import Query, Result, Window
 from testbed.stack import find_project, parts_of
 from testbed.stack.engine import SERVICE_LABEL, containers, engine

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 from revelio.settings import Backend
-from revelio.tools.jaeger import Jaeger
+from revelio.tools.jaeger.tool import Jaeger
 from revelio.tools.links import grafana_explore, jaeger_search, kibana_esql, kibana_filter, prometheus_graph, rison
-from revelio.tools.prometheus import Prometheus
+from revelio.tools.prometheus.tool import Prometheus
 from revelio.types import Window
 from tests.tools.conftest import QUICK, SCOPE, bound, hostile, spec
 

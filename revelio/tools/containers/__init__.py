@@ -1,0 +1,1 @@
+"""The container runtime, through Docker's Engine API."""

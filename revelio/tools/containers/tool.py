@@ -1,0 +1,145 @@
+"""Containers: what the container runtime knows, through the Docker Engine API."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+import time
+
+from revelio.catalog import ToolSpec
+from revelio.errors import SourceError
+from revelio.settings import Backend
+from revelio.telemetry import Workers
+from revelio.tools.base import Limits, Scope
+from revelio.tools.containers import views as container_views
+from revelio.tools.containers.changes import changes_in
+from revelio.tools.containers.engine import Engine
+from revelio.tools.containers.state import PROJECT, SERVICE, Container, Event, names, parse
+from revelio.tools.containers.views import Seen
+from revelio.tools.containers.watch import ContainerWatch
+from revelio.tools.holes import tree
+from revelio.types import Entity, Evidence, Query, Result, Window
+
+MAX_CONTAINERS = 200
+_AT_ONCE = 8
+_FORMATS = {
+    "state": "{{json .State}}",
+    "restarts": "{{.State.StartedAt}} {{.State.FinishedAt}} {{.RestartCount}}",
+    "limits": "{{.HostConfig.NanoCpus}} {{.HostConfig.CpuQuota}} {{.HostConfig.CpuPeriod}} {{.HostConfig.Memory}}",
+    "oom": "{{.State.OOMKilled}} {{.State.ExitCode}} {{.State.FinishedAt}}",
+    "config": "{{.Created}} {{json .Config}}",
+    "health": "{{json .State.Health}}",
+}
+
+
+class Containers:
+    """The ``containers`` tool: the application's containers of one Compose project."""
+
+    def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
+        """Connects to nothing yet."""
+        self.name = spec.name
+        self.remembers = False
+        self.backend = backend
+        self.limits = limits
+        self._engine = Engine(spec.name, backend.url, limits)
+        self._watches: dict[str, ContainerWatch] = {}
+        self._lock = threading.Lock()
+
+    def ping(self) -> str:
+        """The engine's version."""
+        return f"Docker Engine {self._engine.version()}"
+
+    def snapshot(self, scope: Scope) -> Evidence:
+        """Every container of the application, and what changed about them since the baseline."""
+        containers, events = self._look(scope, None)
+        watch = self._watch(scope.project)
+        return Evidence(
+            window=scope.window,
+            baseline=scope.baseline,
+            entities=tuple(sorted(Entity("container", c.name) for c in containers)),
+            changes=tuple(x for c in containers for x in changes_in(_since_healthy(scope), c, events, watch.limits_around)),
+        )
+
+    def render(self, query: Query, scope: Scope) -> str:
+        """The same question to the ``docker`` command."""
+        view, container = self._question(query, scope)
+        filters = [f"label={PROJECT}={scope.project}"]
+        if container is not None:
+            filters.append(f"label={SERVICE}={container}")
+        chosen = " ".join(f"--filter {_shell(f)}" for f in filters)
+        if view == "events":
+            since = _since_healthy(scope)
+            return f"docker events --since {since.start:.3f} --until {since.end:.3f} --filter type=container {chosen}"
+        return f"docker inspect --format {_shell(_FORMATS[view])} $(docker ps -aq {chosen})"
+
+    def link(self, query: Query, scope: Scope) -> str | None:
+        """The engine has no page of its own."""
+        return None
+
+    def run(self, query: Query, scope: Scope) -> Result:
+        """Inspect and read events, as of the window's end."""
+        view, container = self._question(query, scope)
+        containers, events = self._look(scope, container)
+        if container is not None and not containers:
+            return Result(f"there is no container {container}", 1.0, "it is gone")
+        around = self._watch(scope.project).limits_around
+        changes = tuple(x for c in containers for x in changes_in(_since_healthy(scope), c, events, around))
+        return container_views.VIEWS[view](Seen(containers, events, changes, scope))
+
+    def close(self) -> None:
+        """Stop watching for events and close the connections."""
+        with self._lock:
+            for watch in self._watches.values():
+                watch.close()
+            self._engine.close()
+
+    def _question(self, query: Query, scope: Scope) -> tuple[str, str | None]:
+        body = tree(query, scope)
+        view = str(body.get("view", "state"))
+        if view not in container_views.VIEWS:
+            raise SourceError(self.name, f"the query's view is {view!r}; there are: {', '.join(container_views.VIEWS)}")
+        return view, str(body["container"]) if "container" in body else None
+
+    def _watch(self, project: str) -> ContainerWatch:
+        with self._lock:
+            if project not in self._watches:
+                self._watches[project] = ContainerWatch(self._engine, project, lambda i: self._inspect(i, ""))
+            return self._watches[project]
+
+    def _look(self, scope: Scope, container: str | None) -> tuple[tuple[Container, ...], tuple[Event, ...]]:
+        """The application's containers (or the one named), and their events from the baseline's start until now."""
+        try:
+            named = names(self._engine.listed(scope.project))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise SourceError(self.name, f"listed containers in an unknown form: {type(error).__name__}") from error
+        if container is not None:
+            named = {i: name for i, name in named.items() if name == container}
+        if len(named) > MAX_CONTAINERS:
+            raise SourceError(self.name, f"{len(named)} containers are too many to inspect at once; at most {MAX_CONTAINERS}")
+        watch = self._watch(scope.project)
+        with Workers(max_workers=_AT_ONCE) as pool:
+            told = pool.submit(watch.events, named, scope.baseline.start, time.time())
+            found = list(pool.map(lambda pair: self._inspect(*pair), named.items()))
+            events = told.result()
+        there = tuple(sorted((c for c in found if c is not None), key=lambda c: c.name))
+        for one in there:
+            watch.saw(one, time.time())
+        return there, events
+
+    def _inspect(self, identity: str, name: str) -> Container | None:
+        told = self._engine.inspected(identity)
+        if told is None:
+            return None
+        try:
+            return parse(told, name)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SourceError(self.name, f"described a container in an unknown form: {type(error).__name__}: {error}") from error
+
+
+def _since_healthy(scope: Scope) -> Window:
+    """From the baseline's end on: a change that came between it and the window, such as a deploy, belongs to the incident."""
+    return Window(min(scope.baseline.end, scope.window.start), scope.window.end)
+
+
+def _shell(text: str) -> str:
+    return shlex.quote(text.replace("\x00", "�").encode("utf-8", errors="replace").decode())

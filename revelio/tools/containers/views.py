@@ -1,0 +1,170 @@
+"""What a look at containers shows, as of the window's end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from revelio.tools.base import Scope
+from revelio.tools.containers.state import NOT_CREATED, RUNNING, Container, Event, status_at
+from revelio.tools.figures import counted
+from revelio.types import Cell, Result, StateChange
+
+MAX_ROWS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Containers as they are now, events since the baseline began, and the changes in the window."""
+
+    containers: tuple[Container, ...]
+    events: tuple[Event, ...]
+    changes: tuple[StateChange, ...]
+    scope: Scope
+
+    def of(self, *fields: str) -> tuple[StateChange, ...]:
+        """The changes of these fields."""
+        return tuple(c for c in self.changes if c.field in fields)
+
+
+def state(seen: Seen) -> Result:
+    """The status of each; anything but running, now or at any time in the window, is a certain sign.
+
+    What is known of one that was created later says nothing about the one that it replaced.
+    """
+    end = seen.scope.window.end
+    statuses = {c.name: status_at(c, seen.events, end) for c in seen.containers}
+    down = [f"{name} is {status}" for name, status in statuses.items() if status not in (RUNNING, NOT_CREATED)]
+    was = [f"{c.entity.name} was {c.after}" for c in seen.of("state") if c.after != RUNNING]
+    words = down or was
+    rows = tuple(
+        (c.name, statuses[c.name], c.exit_code if c.finished else None, c.started or None, c.finished or None, c.error or None)
+        for c in seen.containers
+    )
+    return Result(
+        summary="; ".join(words) if words else "; ".join(f"{name} is {status}" for name, status in statuses.items()),
+        signal=1.0 if words else 0.0,
+        reason=words[0] if words else "running throughout",
+        columns=("container", "status", "last exit code", "started", "last stopped", "error"),
+        rows=rows,
+    )
+
+
+def restarts(seen: Seen) -> Result:
+    """When each started; a start in the window is a certain sign that something was done to it."""
+    started = seen.of("started")
+    rows = tuple((c.name, c.started or None, c.restarts, c.finished or None, c.exit_code) for c in seen.containers)
+    return _discrete(
+        started,
+        f"{counted(len(started), 'start')} in the window",
+        "not started in the window",
+        ("container", "started", "automatic restarts", "last stopped", "last exit code"),
+        rows,
+    )
+
+
+def limits(seen: Seen) -> Result:
+    """CPU and memory limits, and whether they were changed in the window."""
+    changed = seen.of("limits")
+    now = "; ".join(f"{c.name}: {c.limits}" for c in seen.containers)
+    told = "; ".join(f"{c.after} since the change, {c.before or 'not known'} before" for c in changed)
+    rows = tuple((c.name, c.cpus, c.memory, max((x.at for x in changed), default=None)) for c in seen.containers)
+    return _discrete(
+        changed,
+        f"limits changed: {told}" if changed else now,
+        "limits not changed",
+        ("container", "CPUs", "memory", "changed"),
+        rows,
+    )
+
+
+def oom(seen: Seen) -> Result:
+    """Whether the kernel killed it for memory."""
+    killed = seen.of("oom")
+    rows = tuple((c.name, c.oom_killed, c.exit_code, c.finished or None, c.memory) for c in seen.containers)
+    return _discrete(
+        killed,
+        f"{counted(len(killed), 'kill')} for memory in the window",
+        "not killed for memory",
+        ("container", "killed for memory", "last exit code", "last stopped", "memory limit"),
+        rows,
+    )
+
+
+def config(seen: Seen) -> Result:
+    """What it was started with; a container created in the window replaced another."""
+    replaced = seen.of("config")
+    rows: list[tuple[Cell, ...]] = []
+    for c in seen.containers:
+        rows += [(c.name, "image", c.image), (c.name, "command", c.command), (c.name, "created", c.created)]
+        rows += [(c.name, *_pair(entry)) for entry in c.environment]
+    told = "; ".join(f"{c.entity.name} {c.after}" for c in replaced)
+    return _discrete(
+        replaced,
+        told or "; ".join(f"{c.name} runs {c.image}" for c in seen.containers),
+        "not replaced in the window",
+        ("container", "setting", "value"),
+        tuple(rows),
+    )
+
+
+def health(seen: Seen) -> Result:
+    """Its own health checks; the signal is the share of those in the window that failed."""
+    window = seen.scope.window
+    checks = [(c, k) for c in seen.containers for k in c.checks if window.start <= k.at <= window.end]
+    failed = [k for _, k in checks if not k.passed]
+    share = len(failed) / len(checks) if checks else 0.0
+    unhealthy = [c for c in seen.of("health") if c.after == "unhealthy"]
+    return Result(
+        summary=f"{len(failed)} of {counted(len(checks), 'health check')} in the window failed",
+        signal=1.0 if unhealthy else share,
+        reason="declared unhealthy" if unhealthy else f"{share:.0%} of the checks failed",
+        columns=("container", "at", "passed", "output"),
+        rows=tuple((c.name, k.at, k.passed, k.output) for c, k in checks[:MAX_ROWS]),
+        truncated=len(checks) > MAX_ROWS,
+    )
+
+
+def events(seen: Seen) -> Result:
+    """Everything that happened in the window."""
+    rows = tuple((c.at, c.entity.name, c.field, c.before, c.after) for c in seen.changes)
+    touched = sorted({c.entity.name for c in seen.changes})
+    return _discrete(
+        seen.changes,
+        f"{counted(len(rows), 'change')} at {', '.join(touched)}" if rows else "nothing happened in the window",
+        "nothing happened",
+        ("at", "container", "what", "before", "after"),
+        rows,
+    )
+
+
+View = Callable[[Seen], Result]
+VIEWS: dict[str, View] = {
+    "state": state,
+    "restarts": restarts,
+    "limits": limits,
+    "oom": oom,
+    "config": config,
+    "health": health,
+    "events": events,
+}
+
+
+def _discrete(
+    changes: tuple[StateChange, ...], summary: str, calm: str, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]
+) -> Result:
+    """A discrete change needs no comparison: it happened in the window, or it did not."""
+    first = changes[0] if changes else None
+    return Result(
+        summary=summary,
+        signal=1.0 if first else 0.0,
+        reason=f"{first.entity.name}: {first.field} changed to {first.after}" if first else calm,
+        columns=columns,
+        rows=rows[:MAX_ROWS],
+        truncated=len(rows) > MAX_ROWS,
+    )
+
+
+def _pair(entry: str) -> tuple[str, str]:
+    name, _, value = entry.partition("=")
+    return name, value

@@ -1,0 +1,1 @@
+"""Jaeger: traces."""

@@ -1,0 +1,287 @@
+"""What a question reads from traces: slow spans, failed spans, long traces, own time, calls that a request repeats."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from revelio.anomaly import count_deviation, deviation, signal
+from revelio.tools.base import Scope
+from revelio.tools.figures import counted, milliseconds
+from revelio.tools.jaeger.slowness import slowdown
+from revelio.tools.jaeger.traces import STATUS_TAGS, Trace, TraceSpan
+from revelio.types import Cell, Result, Window
+
+MAX_ROWS = 30
+MORE_CALLS = 3.0
+"""So many calls more or less in one request are a wiggle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One look at traces: which are asked for (of every service where none is named), and what is read from them."""
+
+    view: str
+    service: str | None = None
+    operation: str | None = None
+    peer: str | None = None
+    min_duration: str = ""
+    tags: tuple[tuple[str, str], ...] = ()
+
+    def holds(self, span: TraceSpan) -> bool:
+        """Whether the question is about this span."""
+        return (
+            (self.service is None or span.service == self.service)
+            and (self.operation is None or span.operation == self.operation)
+            and (self.peer is None or span.peer == self.peer)
+        )
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Spans that ended in one window, and all traces at hand. Counts times ``scale`` speak of the whole window."""
+
+    traces: tuple[Trace, ...] = ()
+    spans: tuple[TraceSpan, ...] = ()
+    scale: float = 1.0
+
+    def about(self, question: Question) -> list[TraceSpan]:
+        """The spans that the question is about."""
+        return [s for s in self.spans if question.holds(s)]
+
+    def trace_of(self, span: TraceSpan) -> Trace:
+        """The trace that a span belongs to."""
+        return next(t for t in self.traces if t.id == span.trace)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Traces that began in one window, as the backend gave them; ``scale`` is above 1 where it gave the newest only."""
+
+    traces: tuple[Trace, ...] = ()
+    scale: float = 1.0
+
+    def joined(self, other: Fetched) -> Fetched:
+        """Both together; a trace that came twice is kept with the most spans."""
+        by_id = {t.id: t for t in self.traces}
+        for trace in other.traces:
+            if trace.id not in by_id or len(by_id[trace.id].spans) < len(trace.spans):
+                by_id[trace.id] = trace
+        return Fetched(tuple(by_id.values()), max(self.scale, other.scale))
+
+
+def divide(older: Fetched, newer: Fetched, scope: Scope) -> tuple[Sample, Sample]:
+    """Baseline and window, every span in the one in which it ended: what was held up in the window began before it.
+
+    Spans that ended later were not known at the window's end and are left out.
+    """
+    traces = older.joined(newer).traces
+    spans = [s for t in traces for s in t.spans]
+    before = tuple(s for s in spans if scope.baseline.start <= s.end < scope.window.start)
+    now = tuple(s for s in spans if scope.window.start <= s.end <= scope.window.end)
+    return Sample(traces, before, older.scale), Sample(traces, now, newer.scale)
+
+
+def slow(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """Durations by operation, now and before, and the trace with the slowest span."""
+    older, newer = _by_operation(before.about(question)), _by_operation(now.about(question))
+    if not newer:
+        return _nothing(older)
+    judged = {name: _slowdown(older.get(name, []), spans, scope) for name, spans in newer.items()}
+    worst = max(judged, key=lambda name: (judged[name], sum(s.duration_ms for s in newer[name])))
+    slowest = max(newer[worst], key=lambda s: s.duration_ms)
+    rows = [
+        (name, len(spans), *_quantiles(spans), *_quantiles(older.get(name, [])))
+        for name, spans in sorted(newer.items(), key=lambda pair: (-judged[pair[0]], pair[0]))
+    ]
+    was = milliseconds(_p95(older[worst])) if worst in older else "not seen"
+    return Result(
+        summary=f"{worst}: p95 {milliseconds(_p95(newer[worst]))} now, {was} before",
+        signal=signal(judged[worst]),
+        reason=_spreads(judged[worst], "slower than"),
+        columns=("operation", "spans", "median ms", "p95 ms", "median ms before", "p95 ms before"),
+        rows=tuple(rows[:MAX_ROWS]),
+        spans=now.trace_of(slowest).waterfall(),
+        truncated=len(rows) > MAX_ROWS,
+    )
+
+
+def errors(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """Failed spans, how many now and before, and one failed trace."""
+    older = [s for s in before.about(question) if s.error]
+    newer = [s for s in now.about(question) if s.error]
+    count, past = len(newer) * now.scale, len(older) * before.scale
+    distance = count_deviation(past, scope.baseline.seconds, count, scope.window.seconds)
+    newest = sorted(newer, key=lambda s: -s.start)
+    return Result(
+        summary=f"{counted(count, 'failed span')} in {scope.window.seconds:.0f} s, "
+        f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
+        signal=signal(distance),
+        reason=_spreads(distance, "more than"),
+        columns=("at", "operation", "peer", "ms", "status"),
+        rows=tuple((s.start, s.operation, s.peer, round(s.duration_ms, 1), _status(s)) for s in newest[:MAX_ROWS]),
+        spans=now.trace_of(newest[0]).waterfall() if newest else (),
+        truncated=len(newest) > MAX_ROWS,
+    )
+
+
+def long(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """Traces over the duration that was asked for."""
+    longest = sorted(_ended(now, scope.window), key=lambda t: -t.duration_ms)
+    count, past = len(longest) * now.scale, len(_ended(before, scope.baseline)) * before.scale
+    distance = count_deviation(past, scope.baseline.seconds, count, scope.window.seconds)
+    return Result(
+        summary=f"{counted(count, 'trace')} over {question.min_duration} in {scope.window.seconds:.0f} s, "
+        f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
+        signal=signal(distance),
+        reason=_spreads(distance, "more than"),
+        columns=("at", "request", "ms", "spans", "errors"),
+        rows=tuple(
+            (t.start, t.spans[0].operation, round(t.duration_ms, 1), len(t.spans), sum(s.error for s in t.spans))
+            for t in longest[:MAX_ROWS]
+        ),
+        spans=longest[0].waterfall() if longest else (),
+        truncated=len(longest) > MAX_ROWS,
+    )
+
+
+def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """Time outside child spans: by operation of one service, or by service when none was named."""
+    older, newer = _own(question, before), _own(question, now)
+    if not newer:
+        return _nothing(older)
+    judged = {
+        name: slowdown(_self(older.get(name, [])), _self(spans), scope.baseline, scope.window) for name, spans in newer.items()
+    }
+    worst = max(judged, key=lambda name: (judged[name], _total(newer[name])))
+    whole = sum(_total(spans) for spans in newer.values())
+    rows = [
+        (name, len(spans), _mean(spans), _mean(older.get(name, [])), round(_total(spans) / max(whole, 1e-9), 3))
+        for name, spans in sorted(newer.items(), key=lambda pair: -_total(pair[1]))
+    ]
+    most = max(newer[worst], key=lambda s: s.self_ms)
+    return Result(
+        summary=f"{worst}: {milliseconds(_mean(newer[worst]))} own time a span now, "
+        f"{milliseconds(_mean(older.get(worst, [])))} before",
+        signal=signal(judged[worst]),
+        reason=_spreads(judged[worst], "slower than"),
+        columns=("service" if question.service is None else "operation", "spans", "own ms", "own ms before", "share of the time"),
+        rows=tuple(rows[:MAX_ROWS]),
+        spans=now.trace_of(most).waterfall(),
+        truncated=len(rows) > MAX_ROWS,
+    )
+
+
+def repeated(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+    """How many such spans one trace has, by the request that it began with: what is asked for row by row is asked for often."""
+    older, newer = _each(question, before, scope.baseline), _each(question, now, scope.window)
+    called = {name: traces for name, traces in newer.items() if any(traces.values())}
+    if not called:
+        return _nothing({})
+    # A request that nobody made before is held against all that were made.
+    anything = {identity: calls for traces in older.values() for identity, calls in traces.items()}
+    past = {name: older.get(name) or anything for name in called}
+    judged = {name: deviation([*past[name].values()], [*traces.values()], "up", MORE_CALLS) for name, traces in called.items()}
+    worst = max(judged, key=lambda name: (judged[name], name))
+    rows = [
+        (name, len(traces), _average(traces), max(traces.values()), _average(past[name]))
+        for name, traces in sorted(called.items(), key=lambda pair: (-judged[pair[0]], pair[0]))
+    ]
+    most = max(called[worst], key=lambda identity: called[worst][identity])
+    return Result(
+        summary=f"{worst}: {_average(called[worst])} calls a request now, {_average(past[worst])} before",
+        signal=signal(judged[worst]),
+        reason=_spreads(judged[worst], "more than"),
+        columns=("request", "traces", "calls each", "most calls", "calls each before"),
+        rows=tuple(rows[:MAX_ROWS]),
+        spans=next(t for t in now.traces if t.id == most).waterfall(),
+        truncated=len(rows) > MAX_ROWS,
+    )
+
+
+View = Callable[[Question, Sample, Sample, Scope], Result]
+VIEWS: dict[str, View] = {"slow": slow, "errors": errors, "long": long, "own_time": own_time, "repeated": repeated}
+
+
+def _ended(sample: Sample, window: Window) -> list[Trace]:
+    return [t for t in sample.traces if window.start <= t.start + t.duration_ms / 1000.0 < window.end]
+
+
+def _each(question: Question, sample: Sample, window: Window) -> dict[str, dict[str, int]]:
+    """By request, and by trace: how many spans of it the question is about."""
+    groups: dict[str, dict[str, int]] = defaultdict(dict)
+    for trace in _ended(sample, window):
+        first = trace.spans[0]
+        groups[f"{first.service}: {first.operation}"][trace.id] = sum(question.holds(s) for s in trace.spans)
+    return groups
+
+
+def _average(traces: dict[str, int]) -> float:
+    return round(sum(traces.values()) / len(traces), 1) if traces else 0.0
+
+
+def _by_operation(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
+    groups: dict[str, list[TraceSpan]] = defaultdict(list)
+    for span in spans:
+        groups[span.operation].append(span)
+    return groups
+
+
+def _own(question: Question, sample: Sample) -> dict[str, list[TraceSpan]]:
+    if question.service is not None:
+        return _by_operation(s for s in sample.about(question) if not s.calls)
+    traced = {s.service for s in sample.spans}
+    groups: dict[str, list[TraceSpan]] = defaultdict(list)
+    for span in sample.spans:
+        if not span.calls:
+            groups[span.service].append(span)
+        elif span.peer and span.peer not in traced:  # a store sends no spans: the time in calls to it is its own
+            groups[span.peer].append(span)
+    return groups
+
+
+def _slowdown(older: list[TraceSpan], newer: list[TraceSpan], scope: Scope) -> float:
+    before, now = ([(s.end, s.duration_ms) for s in spans] for spans in (older, newer))
+    return slowdown(before, now, scope.baseline, scope.window)
+
+
+def _self(spans: list[TraceSpan]) -> list[tuple[float, float]]:
+    return [(s.end, s.self_ms) for s in spans]
+
+
+def _quantiles(spans: list[TraceSpan]) -> tuple[Cell, Cell]:
+    if not spans:
+        return None, None
+    median, p95 = np.percentile([s.duration_ms for s in spans], [50, 95])
+    return round(float(median), 1), round(float(p95), 1)
+
+
+def _p95(spans: list[TraceSpan]) -> float:
+    return float(np.percentile([s.duration_ms for s in spans], 95))
+
+
+def _total(spans: list[TraceSpan]) -> float:
+    return sum(s.self_ms for s in spans)
+
+
+def _mean(spans: list[TraceSpan]) -> float:
+    return round(_total(spans) / len(spans), 2) if spans else 0.0
+
+
+def _status(span: TraceSpan) -> Cell:
+    for tag in STATUS_TAGS:
+        if tag in span.tags:
+            return span.tags[tag]
+    return None
+
+
+def _spreads(distance: float, relation: str) -> str:
+    return f"{distance:.1f} spreads {relation} the baseline" if distance >= 1.0 else "as in the baseline"
+
+
+def _nothing(older: dict[str, list[TraceSpan]]) -> Result:
+    then = counted(sum(map(len, older.values())), "span")
+    return Result(f"no span in the window, {then} before", 0.0, "nothing to compare")

@@ -1,0 +1,1 @@
+"""A rolling packet capture, read by tshark."""
