@@ -204,16 +204,8 @@ def _write_memory(step: Step, engine: Engine) -> None:
 
 
 def _start_background(step: Step, app: App, journal: Journal, fault_id: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "fault_injection.mechanisms.background",
-        app.name,
-        str(journal.folder),
-        fault_id,
-        step.service,
-    ]
-    arguments = [f"{name}={value}" for name, value in step.arguments]
+    command = [sys.executable, "-m", "fault_injection.mechanisms.background", app.name, str(journal.folder)]
+    arguments = [fault_id, step.service, *(f"{name}={value}" for name, value in step.arguments)]
     with (journal.folder / "background.log").open("a") as log:
         process = subprocess.Popen(
             [*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True
