@@ -9,6 +9,7 @@ from typing import Literal
 
 Cell = str | int | float | bool | None
 Direction = Literal["up", "down", "both"]
+Source = Literal["series", "logs", "spans", "changes", "features"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -135,7 +136,7 @@ class Reading:
     log level, changed field or feature; ``direction`` is the bad one.
     """
 
-    source: Literal["series", "logs", "spans", "changes", "features"]
+    source: Source
     metric: str
     direction: Direction = "up"
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from revelio.anomaly import count_deviation
 from revelio.encoders.distances import SPAN_METRICS, Doubles, series_distances, span_distances
 from revelio.encoders.report import Floats
-from revelio.types import Evidence, Feature, Reading
+from revelio.types import Evidence, Feature, Reading, Source
 
 Ints = NDArray[np.int64]
 
@@ -27,7 +27,7 @@ FAMILIES = ("series_up", "series_down", "latency", "errors", "self_time", "logs"
 CHANGED = 20.0
 """Distance given to a discrete change: far outside any ripple."""
 
-Figure = tuple[str, str]
+Figure = tuple[Source, str]
 """Names what is known of an entity: source and metric."""
 
 _ERROR_LEVELS = frozenset({"error", "fatal", "critical", "warning", "warn"})
@@ -66,6 +66,13 @@ class Glance:
         """The largest distance that each reading has at any entity; those that the evidence has nowhere are left out."""
         seen = {r: self.rows[:, self.figures[r.source, r.metric]] for r in wanted if (r.source, r.metric) in self.figures}
         return {r: float(toward(r.direction, self.up[at], self.down[at])[at >= 0].max()) for r, at in seen.items()}
+
+    def figures_of(self, names: Sequence[str]) -> tuple[Figure, ...]:
+        """What is known of any of these entities; of no entity in particular, all that is known."""
+        if not names:
+            return tuple(self.figures)
+        known = self.rows[[self.entities.get(n, -1) for n in names]].max(axis=0) >= 0
+        return tuple(compress(self.figures, known.tolist()))
 
     @property
     def row(self) -> dict[tuple[str, str, str], int]:
@@ -148,7 +155,7 @@ class _Sheet:
         self._raised: list[tuple[int, Ints, Doubles]] = []
         self._onset: list[tuple[str, float]] = []
 
-    def write(self, names: Sequence[str], source: str, metrics: Sequence[str], up: Doubles, down: Doubles) -> None:
+    def write(self, names: Sequence[str], source: Source, metrics: Sequence[str], up: Doubles, down: Doubles) -> None:
         """Figures of entities; of one that is written twice the last holds."""
         columns = {m: self._figures.setdefault((source, m), len(self._figures)) for m in dict.fromkeys(metrics)}
         self._entities.extend(names)

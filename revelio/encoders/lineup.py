@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import TypeVar
@@ -83,6 +83,20 @@ class Lineup:
     blanks: Ints
     readings: Readings
 
+    def unsaid(self) -> tuple[QueryTemplate, ...]:
+        """The templates that do not say what they read."""
+        return tuple(t for t in self.templates if not t.reads)
+
+    def asked_of(self, template: QueryTemplate) -> tuple[str, ...]:
+        """All names that the template's candidates are bound to."""
+        own = self.template_of == self.templates.index(template)
+        at = np.unique(self.places[np.unique(self.place_of[own])])
+        return tuple(self.names[i] for i in at.tolist() if i >= 0)
+
+    def reading(self, reads: Mapping[str, tuple[Reading, ...]]) -> Readings:
+        """What the candidates would read, where ``reads`` says it by template id for those that do not say so themselves."""
+        return _readings(self.queries, [bound_names(q) for q in self.queries], self.tools, reads)
+
 
 def line_up(queries: tuple[Query, ...]) -> Lineup:
     """Read the candidates once."""
@@ -106,7 +120,7 @@ def line_up(queries: tuple[Query, ...]) -> Lineup:
         caller=tuple(at[-1] if len(at) > 1 else "" for at in places),
         near=np.unique(here, return_inverse=True)[1].astype(np.int64)[place_of],
         blanks=np.array([len(q.bindings) for q in queries], dtype=np.int64),
-        readings=_readings(queries, bound, tools),
+        readings=_readings(queries, bound, tools, {}),
     )
 
 
@@ -118,8 +132,14 @@ def bound_names(query: Query) -> tuple[str, ...]:
     return tuple(bindings.values()) if len(bindings) < 2 else tuple(e.name for e in query.entities)
 
 
-def _readings(queries: tuple[Query, ...], bound: list[tuple[str, ...]], tools: tuple[str, ...]) -> Readings:
-    rows = [(i, at, r) for i, (q, at) in enumerate(zip(queries, bound, strict=True)) for r in q.template.reads]
+def _readings(
+    queries: tuple[Query, ...], bound: list[tuple[str, ...]], tools: tuple[str, ...], implied: Mapping[str, tuple[Reading, ...]]
+) -> Readings:
+    rows = [
+        (i, at, r)
+        for i, (q, at) in enumerate(zip(queries, bound, strict=True))
+        for r in q.template.reads or implied.get(q.template.id, ())
+    ]
     entities = tuple(dict.fromkeys(n for at in bound for n in at))
     wanted = [(r.source, r.metric) for _, _, r in rows]
     figures = tuple(dict.fromkeys(wanted))

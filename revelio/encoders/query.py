@@ -5,10 +5,8 @@ Each candidate belongs to a template and each template to a tool, the shape of P
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +14,12 @@ from numpy.typing import NDArray
 from revelio.anomaly import PRESENT_DISTANCE
 from revelio.encoders.background import Background, Expected
 from revelio.encoders.evidence import FAMILIES, Glance, components_matrix, glance, neighbours, squash
+from revelio.encoders.implied import implied_reads
 from revelio.encoders.lineup import Lineup, line_up
 from revelio.encoders.mentions import Mentions
 from revelio.encoders.recent import Recent
 from revelio.encoders.report import Floats, TextEncoder
+from revelio.encoders.words import template_words
 from revelio.types import Evidence, Incident, Query, QueryTemplate
 
 Ints = NDArray[np.int64]
@@ -146,8 +146,12 @@ class QueryEncoder:
         components = components_matrix(view)
         features = _at_places(view, components, lineup)[lineup.place_of]
         features[:, _COLUMN["blanks"]] = lineup.blanks
-        distances, known = lineup.readings.distances(view)
-        query, distances = lineup.readings.query[known], distances[known]
+        readings = lineup.readings
+        if unsaid := lineup.unsaid():
+            there = [view.figures_of(lineup.asked_of(t)) for t in unsaid]
+            readings = lineup.reading(implied_reads(unsaid, there, self.text))
+        distances, known = readings.distances(view)
+        query, distances = readings.query[known], distances[known]
         worst = np.full(len(lineup.queries), -np.inf)
         np.maximum.at(worst, query, distances)
         count = np.bincount(query, minlength=len(worst))
@@ -208,12 +212,6 @@ def with_surprise(encoded: EncodedIncident, background: Background) -> EncodedIn
     expected = background.of([t.id for t in encoded.templates])
     features[:, _SURPRISE] = expected.surprise(encoded.template_of, encoded.feature("worst"))
     return replace(encoded, features=features)
-
-
-@lru_cache(maxsize=10_000)
-def template_words(template: QueryTemplate) -> str:
-    """A template as a sentence for the text encoder, its holes named by their blanks."""
-    return re.sub(r"\$\{(\w+)\}", r"the \1", f"{template.title}. {template.shows}".strip())
 
 
 def _against_peers(features: Floats, template_of: Ints, worst: NDArray[np.float64], present: NDArray[np.bool_]) -> None:

@@ -102,7 +102,7 @@ def _reading(encoded: EncodedIncident, template: int, squashed: float) -> str:
     """What a query of that template would show, in words; "" when that is nothing out of the ordinary."""
     if abs(squashed) < _SAYS_NOTHING:
         return ""
-    if all(r.source == "changes" for r in encoded.templates[template].reads):
+    if {r.source for r in encoded.templates[template].reads} == {"changes"}:
         return "it shows a change during the incident"
     distance = float(np.expm1(3.0 * abs(squashed)))
     times = f"{distance:.0f}" if distance < 100 else "over 100"

@@ -20,8 +20,9 @@ import numpy as np
 import torch
 
 from revelio.catalog import Catalog
-from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder, template_words
+from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import CachingEncoder, OnnxEncoder
+from revelio.encoders.words import template_words
 from revelio.errors import DatasetError
 from revelio.incidents.dataset import Dataset, LabelledIncident, open_dataset
 from revelio.ranker import artifact

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from revelio.encoders.query import template_words
 from revelio.encoders.report import CachingEncoder, TextEncoder
+from revelio.encoders.words import template_words
 from revelio.evaluation.method import Example, Scores, from_logits
 from revelio.types import Incident, Query
 

@@ -1,0 +1,52 @@
+"""Templates and figures in words, for the text encoder."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from revelio.encoders.evidence import Figure
+from revelio.types import QueryTemplate
+
+_SPANS = {
+    "p95_ms": "latency of slow spans",
+    "median_ms": "usual latency of spans",
+    "self_ms": "own time of spans",
+    "errors": "failed spans",
+    "count": "number of calls",
+}
+_LOGS = {
+    "": "log lines",
+    "problems": "error and warning log lines",
+    "new": "new log lines",
+    "new_problems": "new error log lines",
+}
+
+
+@lru_cache(maxsize=10_000)
+def template_words(template: QueryTemplate) -> str:
+    """A template as a sentence, its holes named by their blanks."""
+    return re.sub(r"\$\{(\w+)\}", r"the \1", f"{template.title}. {template.shows}".strip())
+
+
+def question_words(template: QueryTemplate) -> str:
+    """The same with the names of tool and template, which for a function that may be called say most."""
+    names = dict.fromkeys(plain(f"{template.tool} {template.id}").split())
+    return f"{' '.join(names)}. {template_words(template)}"
+
+
+def figure_words(figure: Figure) -> str:
+    """What a figure tells, by its source and metric."""
+    source, metric = figure
+    if source == "spans":
+        return _SPANS.get(metric, plain(metric))
+    if source == "logs":
+        return _LOGS.get(metric, f"{plain(metric)} log lines")
+    if source == "changes":
+        return f"{plain(metric)} changed" if metric else "events and changes"
+    return plain(metric)
+
+
+def plain(name: str) -> str:
+    """``memoryUsage_MB`` as ``memory usage mb``."""
+    return " ".join(re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower().split())
