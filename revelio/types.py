@@ -92,7 +92,11 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A ready-made figure of an entity, for systems whose raw telemetry is not to be had."""
+    """A ready-made figure of an entity, for systems whose raw telemetry is not to be had.
+
+    Without a ``baseline`` it is compared with the same figure of other entities, and where there are none taken for a
+    distance from normal itself.
+    """
 
     entity: Entity
     name: str

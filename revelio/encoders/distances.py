@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,10 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.anomaly import count_deviation
-from revelio.types import Series, SpanFigures, SpanStat, Window
+from revelio.types import Feature, Series, SpanFigures, SpanStat, Window
 
 Doubles = NDArray[np.float64]
 SPAN_METRICS = ("p95_ms", "median_ms", "self_ms", "errors", "count")
+
+RIPPLE = 1e-3
+"""The share of a metric's largest figure anywhere that is nothing to speak of, where nobody told what is."""
+_FARTHEST = 1e6
+"""No ready-made figure is further than that, however it was made."""
+ENOUGH_PEERS = 3
+"""Entities with the same ready-made figure from which on they tell what is usual, where it comes without a past of its own."""
 
 _FIGURES = attrgetter("count", "errors", "median_ms", "p95_ms", "self_ms")
 
@@ -69,6 +77,30 @@ def span_distances(spans: Sequence[SpanStat], baseline: Window, window: Window) 
         m: np.where(counted, (now[m] - before[m]) / (0.3 * before[m] + 5.0), 0.0) for m in ("p95_ms", "median_ms", "self_ms")
     }
     return found | {m: count_deviation(before[m], baseline.seconds, now[m], window.seconds) for m in ("errors", "count")}
+
+
+def feature_distances(features: Sequence[Feature]) -> Doubles:
+    """``[S]``: how far each ready-made figure is above its baseline, or without one above what its peers show.
+
+    One that has neither is taken for a distance itself.
+    """
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for index, feature in enumerate(features):
+        by_name[feature.name].append(index)
+    found = np.zeros(len(features))
+    for own in by_name.values():
+        value = np.nan_to_num([features[i].value for i in own])
+        past = np.array([np.nan if (b := features[i].baseline) is None else b for i in own])
+        alone = np.isnan(past)
+        centre, spread = past, np.zeros_like(past)
+        if alone.sum() >= ENOUGH_PEERS:
+            usual = np.median(value[alone])
+            centre = np.where(alone, usual, past)
+            spread = np.where(alone, 1.4826 * np.median(np.abs(value[alone] - usual)), 0.0)
+        largest = max(np.abs(value).max(), np.nan_to_num(np.abs(past)).max())
+        spread = np.maximum.reduce([spread, 0.15 * np.abs(centre), np.full_like(spread, max(RIPPLE * largest, 1e-9))])
+        found[own] = np.where(np.isnan(centre), value, (value - centre) / spread)
+    return np.clip(np.nan_to_num(found), -_FARTHEST, _FARTHEST)
 
 
 def _span_figures(figures: Sequence[SpanFigures]) -> dict[str, Doubles]:

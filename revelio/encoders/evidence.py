@@ -10,14 +10,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
 from revelio.anomaly import count_deviation
-from revelio.encoders.distances import SPAN_METRICS, Doubles, series_distances, span_distances
+from revelio.encoders.distances import RIPPLE, SPAN_METRICS, Doubles, feature_distances, series_distances, span_distances
 from revelio.encoders.report import Floats
-from revelio.types import Evidence, Feature, Reading, Source
+from revelio.types import Evidence, Reading, Series, Source
 
 Ints = NDArray[np.int64]
 
@@ -210,8 +211,7 @@ class _Sheet:
 
 
 def _series(sheet: _Sheet, evidence: Evidence, noise: Mapping[str, float]) -> None:
-    floors = np.array([noise.get(s.metric, 0.0) for s in evidence.series])
-    found = series_distances(evidence.series, evidence.baseline, evidence.window, floors)
+    found = series_distances(evidence.series, evidence.baseline, evidence.window, _ripples(evidence.series, noise))
     series = list(compress(evidence.series, found.known.tolist()))
     names = [s.entity.name for s in series]
     above, below, onset = found.above[found.known], found.below[found.known], found.onset[found.known]
@@ -220,6 +220,16 @@ def _series(sheet: _Sheet, evidence: Evidence, noise: Mapping[str, float]) -> No
     sheet.raise_("series_up", lines, above)
     sheet.raise_("series_down", lines, below)
     sheet.left((n, at) for n, at in zip(names, onset.tolist(), strict=True) if at < 1.0)
+
+
+def _ripples(series: Sequence[Series], noise: Mapping[str, float]) -> Doubles:
+    """The least spread of each: its metric's ripple, or where nobody told that a small share of the metric's largest figure."""
+    largest = dict.fromkeys({s.metric for s in series} - noise.keys(), 0.0)
+    if largest:
+        for one in series:
+            if one.metric in largest:
+                largest[one.metric] = max(largest[one.metric], max(map(abs, filter(isfinite, one.values)), default=0.0))
+    return np.array([noise[s.metric] if s.metric in noise else RIPPLE * largest[s.metric] for s in series])
 
 
 def _spans(sheet: _Sheet, evidence: Evidence) -> None:
@@ -273,15 +283,8 @@ def _changes(sheet: _Sheet, evidence: Evidence) -> None:
 
 def _features(sheet: _Sheet, evidence: Evidence) -> None:
     names = [f.entity.name for f in evidence.features]
-    distances = np.array([_feature(f) for f in evidence.features])
+    distances = feature_distances(evidence.features)
     sheet.write(names, "features", [f.name for f in evidence.features], distances, -distances)
     lines = sheet.lines(names)
     sheet.raise_("series_up", lines, distances)
     sheet.raise_("series_down", lines, -distances)
-
-
-def _feature(feature: Feature) -> float:
-    distance = feature.value
-    if feature.baseline is not None:
-        distance = (feature.value - feature.baseline) / max(0.15 * abs(feature.baseline), 1e-9)
-    return float(np.clip(distance, -1e6, 1e6))

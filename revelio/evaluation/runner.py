@@ -41,6 +41,11 @@ class Case:
         return bool(self.examples and (self.examples[0].grades == 3).any())
 
 
+def prefixed(progress: Progress, prefix: str) -> Progress:
+    """The same, told as steps of something larger."""
+    return lambda what, done, total: progress(f"{prefix}: {what}", done, total)
+
+
 def case(labelled: LabelledIncident, catalog: Catalog) -> Case:
     """An incident's examples. Test splits are told by test writers only and training by the others, where both wrote."""
     record = labelled.record

@@ -6,14 +6,14 @@ All but the whole are single networks, which train in a third of the time: what 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from revelio.encoders.query import COMPONENT, FEATURES, SURPRISE
 from revelio.errors import InvalidInputError
 from revelio.evaluation.results import Evaluation
-from revelio.evaluation.runner import evaluate
+from revelio.evaluation.runner import Progress, evaluate, prefixed
 from revelio.evaluation.trained import Trained
 from revelio.incidents.dataset import Dataset, open_dataset
 from revelio.ranker.artifact import MANIFEST, load_ranker
@@ -27,8 +27,6 @@ LEAST_SCORED = 15
 """Incidents of the new application that no variant may be shown."""
 RANKS = tuple(n for n in (*FEATURES, *COMPONENT) if n.endswith("rank") or n in ("gap", "best", "peers_out"))
 """Features that compare a component or a query with its peers."""
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def study(whole: TrainArguments, only: Sequence[str] = (), progress: Progress = 
     wanted = [v for v in VARIANTS if (not only or v.name in only) and v.few <= len(shown)]
     found: dict[str, Evaluation] = {}
     for number, variant in enumerate(wanted):
-        told = _prefixed(progress, f"{variant.name} ({number + 1} of {len(wanted)})")
+        told = prefixed(progress, f"{variant.name} ({number + 1} of {len(wanted)})")
         folder = whole.out / variant.name
         if not (folder / MANIFEST).is_file():
             train(replace(variant.arguments(whole, shown), resume=True), told)
@@ -98,10 +96,6 @@ def study(whole: TrainArguments, only: Sequence[str] = (), progress: Progress = 
         found[variant.name] = evaluate(dataset, whole.catalog, trained, leave_out=frozenset(shown), progress=told)
     first, *others = found.items()
     return replace(first[1], model=first[0], ablations={name: e.splits for name, e in others}, kinds=(), missed=())
-
-
-def _prefixed(progress: Progress, prefix: str) -> Progress:
-    return lambda what, done, total: progress(f"{prefix}: {what}", done, total)
 
 
 def _to_show(dataset: Dataset) -> list[str]:

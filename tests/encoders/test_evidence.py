@@ -57,14 +57,15 @@ def test_all_series_at_once_are_as_far_as_each_alone() -> None:
         times = tuple(sorted(random.uniform(0.0, 40.0) for _ in range(random.randint(4, 30))))
         values = tuple(random.choice((0.0, random.gauss(5.0, 2.0), float("nan"), float("inf"))) for _ in times)
         series.append(Series(Entity("service", "a"), f"m{number}", "", times, values))
-    view = glance(evidence(series=tuple(series)), {"m3": 2.0})
+    noise = {one.metric: 0.0 for one in series} | {"m3": 2.0}
+    view = glance(evidence(series=tuple(series)), noise)
     for one in series:
         before, now = split(one.times, one.values, BASELINE, WINDOW)
         if not np.isfinite(before).any() or not np.isfinite(now).any():
             assert view.reading("a", Reading("series", one.metric)) is None
             continue
         for direction in get_args(Direction):
-            alone = deviation(before, now, direction, {"m3": 2.0}.get(one.metric, 0.0))
+            alone = deviation(before, now, direction, noise[one.metric])
             assert read(view, "a", one.metric, direction) == pytest.approx(alone, rel=1e-9)
 
 
@@ -78,7 +79,7 @@ def test_a_reading_takes_the_direction_that_is_bad() -> None:
 
 def test_a_ripple_under_the_metrics_noise_is_no_distance() -> None:
     series = (step("a", 0.0, 0.01),)
-    assert read(glance(evidence(series=series)), "a", "m") > 1000
+    assert read(glance(evidence(series=series), {"m": 0.0}), "a", "m") > 1000
     assert read(glance(evidence(series=series), {"m": 0.05}), "a", "m") < 1
 
 
@@ -141,6 +142,37 @@ def test_ready_made_features_are_read_with_and_without_a_baseline() -> None:
     view = glance(evidence(features=features))
     assert view.reading("p", Reading("features", "cpu")) == pytest.approx(13.33, abs=0.01)
     assert view.reading("p", Reading("features", "score")) == 7.0
+
+
+def ready(name: str, **values: float) -> tuple[Feature, ...]:
+    return tuple(Feature(Entity("pod", pod), name, value) for pod, value in values.items())
+
+
+def test_a_ready_made_figure_without_a_baseline_is_compared_with_its_peers() -> None:
+    view = glance(evidence(features=ready("memory_bytes", a=2.0e8, b=2.1e8, c=1.9e8, d=9.0e8) + ready("share", a=0.2, b=0.9)))
+    far = {pod: view.reading(pod, Reading("features", "memory_bytes")) for pod in "abcd"}
+    assert abs(far["a"] or 0.0) < 1.0 < 7.0 < (far["d"] or 0.0) < 100.0
+    assert view.reading("b", Reading("features", "share")) == 0.9, "two are no peers"
+
+
+def test_where_nobody_told_what_a_ripple_is_a_little_is_not_as_far_as_a_lot() -> None:
+    failures = tuple(Feature(Entity("pod", pod), "failures", value, 0.0) for pod, value in {"a": 400.0, "b": 1.0}.items())
+    view = glance(evidence(features=failures, series=(step("a", 0.0, 400.0), step("b", 0.0, 1.0))))
+    for reading in (Reading("features", "failures"), Reading("series", "m")):
+        a, b = (view.reading(pod, reading) or 0.0 for pod in "ab")
+        assert a == pytest.approx(1000.0)
+        assert b == pytest.approx(2.5)
+
+
+def test_a_ripple_that_somebody_told_holds_whatever_others_show() -> None:
+    view = glance(evidence(series=(step("a", 0.0, 400.0), step("b", 0.0, 1.0))), {"m": 0.5})
+    assert view.reading("b", Reading("series", "m")) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_ready_made_figure_that_is_no_number_makes_nothing_else_unreadable(value: float) -> None:
+    view = glance(evidence(features=ready("cpu", a=0.1, b=0.1, c=0.1, d=value)))
+    assert all(np.isfinite(view.reading(pod, Reading("features", "cpu")) or 0.0) for pod in "abcd")
 
 
 def test_names_do_not_matter_to_the_matrix() -> None:

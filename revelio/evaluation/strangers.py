@@ -1,0 +1,132 @@
+"""How well a model answers for a system and for causes that it was never shown.
+
+Models are trained on one application with half of the kinds of faults, and asked about another application with the other
+half. All of it is taken from the training split, so that settings may be chosen by it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from revelio.catalog import Catalog
+from revelio.errors import DatasetError
+from revelio.evaluation.baselines.anomaly import Anomaly
+from revelio.evaluation.baselines.trees import BoostedTrees
+from revelio.evaluation.results import FaultFigures
+from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
+from revelio.evaluation.trained import Trained
+from revelio.incidents.dataset import open_dataset
+from revelio.incidents.exchange import Record, write_records
+from revelio.ranker.artifact import MANIFEST, load_ranker
+from revelio.training.arguments import TrainArguments
+from revelio.training.train import train
+
+ASKED = "new_app"
+"""The split of the incidents that a model is asked about."""
+LOTS = (1, 2)
+"""By how many lots the kinds of faults are halved."""
+LEAST = 10
+"""Incidents to learn from, and to be asked about, without which there is nothing to see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strangers:
+    """Incidents to learn from, and incidents to be asked about, which have neither a system nor a kind of fault in common."""
+
+    name: str
+    learnt: tuple[Record, ...]
+    asked: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How a method answered for strangers: shares of the incidents, each the mean over its reports."""
+
+    strangers: str
+    method: str
+    incidents: int
+    top1: float
+    top3: float
+    template_top1: float
+    place_top1: float
+
+
+def strangers(records: Sequence[Record]) -> tuple[Strangers, ...]:
+    """Each application, with half of the kinds, against each other one, with the other half; controls are learned from too.
+
+    Raises ``DatasetError`` where no two applications have enough incidents.
+    """
+    found = tuple(s for s in _strangers(records) if min(len(s.learnt), len(s.asked)) >= LEAST)
+    if not found:
+        raise DatasetError(f"no two systems of the training split have {LEAST} incidents each with different kinds of faults")
+    return found
+
+
+def answer_strangers(whole: TrainArguments, progress: Progress = lambda what, done, total: None) -> tuple[Answered, ...]:
+    """Train what is not in ``whole.out`` yet, and score it beside trees and distances; last comes the mean of each method.
+
+    ``unsaid`` is the same model given a catalog whose templates do not say what they read.
+    """
+    dataset = open_dataset(whole.dataset)
+    found: list[Answered] = []
+    for one in strangers([i.record for i in dataset.read(TRAINING)]):
+        data = whole.out / one.name / "data"
+        parts = ((TRAINING, one.learnt), (ASKED, one.asked))
+        write_records(data / "incidents" / "all.jsonl", [replace(r, split=split) for split, some in parts for r in some])
+        for method, catalog in (("model", whole.catalog), ("unsaid", without_reads(whole.catalog))):
+            model = whole.out / one.name / method
+            if not (model / MANIFEST).is_file():
+                told = prefixed(progress, f"{one.name}, {method}")
+                train(replace(whole, dataset=data, out=model, catalog=catalog, resume=True), told)
+            trained = Trained(load_ranker(model))
+            simpler = (BoostedTrees(catalog), Anomaly(catalog)) if method == "model" else ()
+            seen = evaluate(open_dataset(data), catalog, trained, splits=(ASKED,), baselines=simpler)
+            for name, by_split in seen.by_method.items():
+                figures = by_split[ASKED]
+                assert isinstance(figures, FaultFigures)
+                found.append(_answered(one.name, method if name == trained.name else name, figures))
+    return (*found, *_means(found))
+
+
+def without_reads(catalog: Catalog) -> Catalog:
+    """The catalog as somebody would write it who does not know the figures."""
+    tools = (replace(t, templates=tuple(replace(x, reads=()) for x in t.templates)) for t in catalog.tools)
+    return Catalog(tuple(tools))
+
+
+def _strangers(records: Sequence[Record]) -> Iterator[Strangers]:
+    systems = sorted({r.system for r in records})
+    for lot in LOTS:
+        for learnt, asked in permutations(systems, 2):
+            for half in (0, 1):
+                yield Strangers(
+                    f"{learnt}-{asked}-{lot}{'ab'[half]}",
+                    tuple(r for r in records if r.system == learnt and _half(r, lot) in (half, None)),
+                    tuple(r for r in records if r.system == asked and _half(r, lot) == 1 - half),
+                )
+
+
+def _half(record: Record, lot: int) -> int | None:
+    """In which half of the kinds of faults its own is; None of a control."""
+    fault = record.fault
+    if fault is None or fault.category == "control":
+        return None
+    return hashlib.sha256(f"{lot}/{fault.kind}".encode()).digest()[0] % 2
+
+
+def _answered(strangers: str, method: str, figures: FaultFigures) -> Answered:
+    return Answered(strangers, method, figures.incidents, figures.top1, figures.top3, figures.template_top1, figures.place_top1)
+
+
+def _means(found: Sequence[Answered]) -> Iterator[Answered]:
+    for method in dict.fromkeys(a.method for a in found):
+        own = [a for a in found if a.method == method]
+        incidents = sum(a.incidents for a in own)
+        top1, top3, template, place = (
+            sum(a.incidents * getattr(a, share) for a in own) / incidents
+            for share in ("top1", "top3", "template_top1", "place_top1")
+        )
+        yield Answered("all", method, incidents, top1, top3, template, place)

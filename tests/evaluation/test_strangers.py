@@ -1,0 +1,92 @@
+"""Models are asked about systems and causes that they were not shown, and about nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from revelio.catalog import Catalog
+from revelio.errors import DatasetError
+from revelio.incidents.dataset import LabelledIncident
+from revelio.incidents.exchange import Record
+from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, incidents, labelled, model, write_dataset  # noqa: F401
+
+pytest.importorskip("torch")
+
+from revelio.evaluation import strangers as module
+from revelio.evaluation.strangers import Answered, answer_strangers, strangers, without_reads
+from revelio.training.arguments import TrainArguments
+
+
+def runs(each: int = 5) -> list[LabelledIncident]:
+    """Of two systems the same kinds of faults, and as many controls."""
+    found = []
+    for number in range(2 * each * (len(KINDS) + 1)):
+        kind = [*KINDS, "none"][number // 2 % (len(KINDS) + 1)]
+        one = labelled(number, kind, PLACES[number % len(PLACES)])
+        found.append(replace(one, record=replace(one.record, system=("theirs", "ours")[number % 2])))
+    return found
+
+
+def kinds(records: tuple[Record, ...]) -> set[str]:
+    return {r.fault.kind for r in records if r.fault and r.fault.category != "control"}
+
+
+def test_who_is_asked_about_shares_no_system_and_no_kind_with_who_was_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST", 5)
+    found = strangers([i.record for i in runs()])
+    assert {(s.learnt[0].system, s.asked[0].system) for s in found} == {("ours", "theirs"), ("theirs", "ours")}
+    for one in found:
+        assert len({r.system for r in one.learnt} | {r.system for r in one.asked}) == 2
+        assert kinds(one.learnt) | kinds(one.asked) == set(KINDS)
+        assert not kinds(one.learnt) & kinds(one.asked)
+
+
+def test_controls_are_learnt_from_and_never_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST", 5)
+    for one in strangers([i.record for i in runs()]):
+        assert sum(r.fault is not None and r.fault.kind == "none" for r in one.learnt) == 5
+        assert all(r.fault is not None and r.fault.kind != "none" for r in one.asked)
+
+
+def test_one_system_alone_has_no_strangers() -> None:
+    with pytest.raises(DatasetError, match="no two systems"):
+        strangers([labelled(n, "hog", "alpha").record for n in range(40)])
+
+
+def test_every_method_answers_and_their_means_count_each_incident_once(
+    catalog: Catalog,  # noqa: F811
+    model: Path,  # noqa: F811
+    write_dataset: Callable[[list[LabelledIncident]], Path],  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LEAST", 5)
+    monkeypatch.setattr(module, "LOTS", (1,))
+    whole = TrainArguments(
+        write_dataset(runs()), tmp_path / "work", catalog, device="cpu", epochs=2, folds=0, members=1, encoder=model
+    )
+    found = answer_strangers(whole)
+    methods = {"model", "unsaid", "boosted_trees", "anomaly"}
+    *each, _, _, _, _ = found
+    assert {a.method for a in each} == methods
+    means = {a.method: a for a in found if a.strangers == "all"}
+    assert means.keys() == methods
+    for method, mean in means.items():
+        own: list[Answered] = [a for a in each if a.method == method]
+        assert mean.incidents == sum(a.incidents for a in own)
+        assert mean.top1 == pytest.approx(sum(a.top1 * a.incidents for a in own) / mean.incidents)
+
+    trained: list[object] = []
+    monkeypatch.setattr(module, "train", lambda *arguments: trained.append(arguments))
+    assert answer_strangers(whole) == found
+    assert trained == []
+
+
+def test_a_catalog_without_reads_asks_the_same(catalog: Catalog) -> None:  # noqa: F811
+    silent = without_reads(catalog)
+    assert [t.id for t in silent.templates] == [t.id for t in catalog.templates]
+    assert not any(t.reads for t in silent.templates)
