@@ -46,7 +46,7 @@ def study(
 
     With --strangers models learn from one application of the training split and half of the kinds of faults, and are asked
     about another application and the other kinds: what to expect on a system, and of causes, that nobody showed them.
-    "unsaid" is the same with a catalog whose templates do not say what they read. That takes ten minutes on two cores.
+    "unsaid" is the same with a catalog whose templates do not say what they read. That takes twenty minutes on two cores.
 
     \b
     Examples:

@@ -12,13 +12,15 @@ from revelio.catalog import Catalog
 from revelio.errors import DatasetError
 from revelio.incidents.dataset import LabelledIncident
 from revelio.incidents.exchange import Record
-from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, incidents, labelled, model, write_dataset  # noqa: F401
+from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, labelled, write_dataset  # noqa: F401
 
 pytest.importorskip("torch")
 
 from revelio.evaluation import strangers as module
 from revelio.evaluation.strangers import Answered, answer_strangers, strangers, without_reads
 from revelio.training.arguments import TrainArguments
+
+BUNDLED = Path(__file__).parents[2] / "revelio" / "bundled" / "model"
 
 
 def runs(each: int = 5) -> list[LabelledIncident]:
@@ -59,15 +61,14 @@ def test_one_system_alone_has_no_strangers() -> None:
 
 def test_every_method_answers_and_their_means_count_each_incident_once(
     catalog: Catalog,  # noqa: F811
-    model: Path,  # noqa: F811
     write_dataset: Callable[[list[LabelledIncident]], Path],  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "LEAST", 5)
-    monkeypatch.setattr(module, "LOTS", (1,))
+    monkeypatch.setattr(module, "strangers", lambda records: strangers(records)[:2])
     whole = TrainArguments(
-        write_dataset(runs()), tmp_path / "work", catalog, device="cpu", epochs=2, folds=0, members=1, encoder=model
+        write_dataset(runs()), tmp_path / "work", catalog, device="cpu", epochs=2, folds=0, members=1, encoder=BUNDLED
     )
     found = answer_strangers(whole)
     methods = {"model", "unsaid", "boosted_trees", "anomaly"}

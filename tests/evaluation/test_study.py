@@ -12,7 +12,7 @@ from revelio.catalog import Catalog
 from revelio.errors import InvalidInputError
 from revelio.evaluation.results import FaultFigures
 from revelio.incidents.dataset import LabelledIncident
-from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, incidents, labelled, model, write_dataset  # noqa: F401
+from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, incidents, labelled, write_dataset  # noqa: F401
 
 pytest.importorskip("torch")
 
@@ -20,12 +20,13 @@ from revelio.evaluation import study as module
 from revelio.evaluation.study import FEW, RANKS, VARIANTS, Variant, study
 from revelio.training.arguments import TrainArguments
 
+BUNDLED = Path(__file__).parents[2] / "revelio" / "bundled" / "model"
+
 
 @pytest.fixture
 def whole(
     catalog: Catalog,  # noqa: F811
     incidents: list[LabelledIncident],  # noqa: F811
-    model: Path,  # noqa: F811
     write_dataset: Callable[[list[LabelledIncident]], Path],  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -37,7 +38,7 @@ def whole(
     kinds = list(KINDS)
     new = [labelled(500 + i, kinds[i % 3], PLACES[i % 5], "new_app") for i in range(8)]
     data = write_dataset([*incidents[:12], *new])
-    return TrainArguments(data, tmp_path / "work", catalog, device="cpu", epochs=2, folds=0, encoder=model)
+    return TrainArguments(data, tmp_path / "work", catalog, device="cpu", epochs=2, folds=0, encoder=BUNDLED)
 
 
 def test_every_variant_is_scored_on_incidents_that_none_was_shown(whole: TrainArguments) -> None:
