@@ -83,14 +83,12 @@ class Lineup:
     blanks: Ints
     readings: Readings
 
-    def unsaid(self) -> tuple[QueryTemplate, ...]:
-        """The templates that do not say what they read."""
-        return tuple(t for t in self.templates if not t.reads)
+    def unsaid(self) -> tuple[tuple[QueryTemplate, tuple[str, ...]], ...]:
+        """The templates that do not say what they read, each with all names that its candidates are bound to."""
+        return tuple((t, self._asked_of(number)) for number, t in enumerate(self.templates) if not t.reads)
 
-    def asked_of(self, template: QueryTemplate) -> tuple[str, ...]:
-        """All names that the template's candidates are bound to."""
-        own = self.template_of == self.templates.index(template)
-        at = np.unique(self.places[np.unique(self.place_of[own])])
+    def _asked_of(self, number: int) -> tuple[str, ...]:
+        at = np.unique(self.places[np.unique(self.place_of[self.template_of == number])])
         return tuple(self.names[i] for i in at.tolist() if i >= 0)
 
     def reading(self, reads: Mapping[str, tuple[Reading, ...]]) -> Readings:

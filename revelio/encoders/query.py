@@ -69,9 +69,11 @@ class EncodedIncident:
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     """Candidates, and what is to be compared with a report: ``tool_text [K, D]``, ``template_text [T, D]``, and of the names
-    that they are bound to their vectors ``name_text`` and ``mentions``; ``expected`` is what is usual for the templates."""
+    that they are bound to their vectors ``name_text`` and ``mentions``; ``expected`` is what is usual for the templates, and
+    ``unsaid`` are those that do not say what they read."""
 
     lineup: Lineup
+    unsaid: tuple[tuple[QueryTemplate, tuple[str, ...]], ...]
     expected: Expected
     tool_text: Floats
     template_text: Floats
@@ -132,6 +134,7 @@ class QueryEncoder:
         lineup = line_up(queries)
         return _Prepared(
             lineup,
+            unsaid=lineup.unsaid(),
             expected=self.background.of([t.id for t in lineup.templates]),
             tool_text=self.text.encode([self.tool_texts.get(t, t) for t in lineup.tools]),
             template_text=self.text.encode([template_words(t) for t in lineup.templates]),
@@ -147,9 +150,9 @@ class QueryEncoder:
         features = _at_places(view, components, lineup)[lineup.place_of]
         features[:, _COLUMN["blanks"]] = lineup.blanks
         readings = lineup.readings
-        if unsaid := lineup.unsaid():
-            there = [view.figures_of(lineup.asked_of(t)) for t in unsaid]
-            readings = lineup.reading(implied_reads(unsaid, there, self.text))
+        if prepared.unsaid:
+            there = [view.figures_of(names) for _, names in prepared.unsaid]
+            readings = lineup.reading(implied_reads([t for t, _ in prepared.unsaid], there, self.text))
         distances, known = readings.distances(view)
         query, distances = readings.query[known], distances[known]
         worst = np.full(len(lineup.queries), -np.inf)
