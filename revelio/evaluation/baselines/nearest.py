@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum, sqrt
 
 import numpy as np
 
@@ -72,14 +73,14 @@ class Nearest:
 
 
 def _seen(encoded: EncodedIncident) -> dict[str, float]:
-    """How far each template's furthest reading left its past, wherever that was."""
+    """How far each template's furthest reading left its past, wherever that was: from 0 to 2, where all is far."""
     furthest = np.zeros(len(encoded.templates))
     np.maximum.at(furthest, encoded.template_of, encoded.feature("worst"))
-    return {t.id: float(v) for t, v in zip(encoded.templates, furthest, strict=True)}
+    return dict(zip((t.id for t in encoded.templates), np.clip(furthest, 0, 2).tolist(), strict=True))
 
 
 def _distance(past: _Past, said: Floats, seen: dict[str, float]) -> float:
-    shared = sorted(past.seen.keys() & seen.keys())
-    gap = np.array([np.clip(past.seen[t], 0, 2) - np.clip(seen[t], 0, 2) for t in shared])
-    evidence = float(np.sqrt(np.mean(gap**2))) if len(gap) else 1.0
+    shared = past.seen.keys() & seen.keys()
+    gap = fsum((past.seen[t] - seen[t]) ** 2 for t in shared)
+    evidence = sqrt(gap / len(shared)) if shared else 1.0
     return 1.0 - float(past.said @ said) + _EVIDENCE * evidence
