@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import MANIFEST, SPLITS, TEST_WRITERS, file_digest
+from revelio.incidents.dataset import EARLIER, MANIFEST, SPLITS, TEST_WRITERS, file_digest, grown_from, open_dataset
 from revelio.incidents.exchange import SUFFIXES, Record, read_records
 
 
@@ -25,6 +25,7 @@ def freeze(out: Path) -> dict[str, int]:
         raise DatasetError(f"{folder}: holds no incidents; run a campaign first")
     check_leaks(records)
     counts = Counter(r.split for r in records)
+    earlier = _earlier(out, {r.id: r.split for r in records})
     content = {
         "format": "revelio.dataset/1",
         "catalogs": sorted({r.catalog for r in records}),
@@ -32,14 +33,29 @@ def freeze(out: Path) -> dict[str, int]:
         "splits": {r.id: r.split for r in sorted(records, key=lambda r: r.id)},
         "files": {p.name: file_digest(p) for p in paths},
     }
-    temporary = out / f".{MANIFEST}"
+    _write(out / EARLIER, earlier)
+    _write(out / MANIFEST, content)
+    return dict(counts)
+
+
+def _earlier(out: Path, splits: dict[str, str]) -> list[str]:
+    """The freezes that this one grows from: the last and those before it, or none once an incident has moved or is gone."""
+    if not (out / MANIFEST).is_file():
+        return []
+    last = open_dataset(out, verify=False)
+    stayed = all(splits.get(incident) == split for incident, split in last.splits.items())
+    return list(dict.fromkeys((*grown_from(out), last.digest))) if stayed else []
+
+
+def _write(path: Path, content: object) -> None:
+    """The file appears whole or not at all."""
+    temporary = path.with_name(f".{path.name}")
     with temporary.open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=1, ensure_ascii=False)
         file.write("\n")
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(out / MANIFEST)
-    return dict(counts)
+    temporary.replace(path)
 
 
 def check_leaks(records: Sequence[Record]) -> None:

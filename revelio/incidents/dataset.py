@@ -21,6 +21,8 @@ TEST_WRITERS = frozenset({"w6", "w13"})
 
 SPLITS = ("train", "repeat", "new_location", "new_fault", "new_app", "no_fault")
 MANIFEST = "manifest.json"
+EARLIER = "earlier.json"
+"""Digests of the freezes that the dataset has grown from, none of whose incidents has come into another split since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,12 @@ class Dataset:
             split = self.splits.get(record.id, record.split)
             if not wanted or split in wanted:
                 yield LabelledIncident(record, split)
+
+
+def grown_from(folder: Path) -> tuple[str, ...]:
+    """Digests of earlier freezes: a model that learnt from one of them learnt from nothing that is a test today."""
+    path = folder / EARLIER
+    return tuple(json.loads(path.read_bytes())) if path.is_file() else ()
 
 
 def file_digest(path: Path) -> str:

@@ -11,7 +11,7 @@ import pytest
 from fault_injection.campaigns.tally import status
 from fault_injection.dataset.freeze import freeze
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import open_dataset
+from revelio.incidents.dataset import grown_from, open_dataset
 from revelio.incidents.exchange import FaultRecord, Record, Report, write_records
 from revelio.types import Evidence, Window
 
@@ -50,6 +50,29 @@ def test_a_file_changed_after_freezing_is_found_out(tmp_path: Path) -> None:
     store(tmp_path, replace(GOOD[0], opened_at=41.0))
     with pytest.raises(DatasetError, match=r"a\.jsonl\.xz: differs from what"):
         open_dataset(tmp_path)
+
+
+def test_a_dataset_that_grew_knows_what_it_has_grown_from(tmp_path: Path) -> None:
+    freeze(store(tmp_path, *GOOD[:3]))
+    first = open_dataset(tmp_path).digest
+    assert grown_from(tmp_path) == ()
+    freeze(store(tmp_path, GOOD[3]))
+    second = open_dataset(tmp_path).digest
+    freeze(store(tmp_path, GOOD[4]))
+    assert grown_from(tmp_path) == (first, second)
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_once_an_incident_has_moved_or_is_gone_nothing_that_was_frozen_before_counts(tmp_path: Path, moved: bool) -> None:
+    freeze(store(tmp_path, *GOOD))
+    freeze(store(tmp_path, record("f", "repeat", "w6")))
+    assert len(grown_from(tmp_path)) == 1
+    if moved:
+        store(tmp_path, record("f", "train", "w1"))
+    else:
+        (tmp_path / "incidents" / "f.jsonl.xz").unlink()
+    freeze(tmp_path)
+    assert grown_from(tmp_path) == ()
 
 
 @pytest.mark.parametrize(
