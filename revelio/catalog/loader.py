@@ -45,6 +45,12 @@ class ToolSpec:
     templates: tuple[QueryTemplate, ...]
     metrics: tuple[Metric, ...] = ()
 
+    @property
+    def shown(self) -> tuple[Metric, ...]:
+        """The metrics that some template reads."""
+        read = {r.metric for t in self.templates for r in t.reads}
+        return tuple(m for m in self.metrics if m.name in read)
+
 
 @dataclass(frozen=True, slots=True)
 class Catalog:

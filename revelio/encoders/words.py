@@ -31,7 +31,7 @@ def template_words(template: QueryTemplate) -> str:
 
 def question_words(template: QueryTemplate) -> str:
     """The same with the names of tool and template, which for a function that may be called say most."""
-    names = dict.fromkeys(plain(f"{template.tool} {template.id}").split())
+    names = dict.fromkeys(_plain(f"{template.tool} {template.id}").split())
     return f"{' '.join(names)}. {template_words(template)}"
 
 
@@ -39,14 +39,14 @@ def figure_words(figure: Figure) -> str:
     """What a figure tells, by its source and metric."""
     source, metric = figure
     if source == "spans":
-        return _SPANS.get(metric, plain(metric))
+        return _SPANS.get(metric, _plain(metric))
     if source == "logs":
-        return _LOGS.get(metric, f"{plain(metric)} log lines")
+        return _LOGS.get(metric, f"{_plain(metric)} log lines")
     if source == "changes":
-        return f"{plain(metric)} changed" if metric else "events and changes"
-    return plain(metric)
+        return f"{_plain(metric)} changed" if metric else "events and changes"
+    return _plain(metric)
 
 
-def plain(name: str) -> str:
+def _plain(name: str) -> str:
     """``memoryUsage_MB`` as ``memory usage mb``."""
     return " ".join(re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower().split())

@@ -53,7 +53,7 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
 ) -> None:
     fresh = sorted(incidents(calm[12:], 18, first=100), key=lambda one: _place(base, *one))[-6:]
     before = [_place(base, *one) for one in fresh]
-    assert sum(p > 3 for p in before) >= 3, f"nothing left to learn: {before}"
+    assert sum(p <= 3 for p in before) <= 2, f"not new to the base model: {before}"
 
     bench = _bench(arguments, database)
     assert bench.recommender.model == base.model
@@ -79,6 +79,7 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     found, _ = max(zip(fresh, before, after, strict=True), key=lambda one: one[1] - one[2])[0]
     assert _calm(learnt, fresh) < _calm(base, fresh)
     answer = learnt.recommend(found)
+    assert answer.abstain < base.recommend(found).abstain
     assert answer.model == attempt.after
     told = [fact for q in answer.queries for f in q.factors for fact in f.because]
     assert "what people said of earlier answers speaks for it" in told

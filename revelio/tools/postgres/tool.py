@@ -52,8 +52,7 @@ class Postgres:
         self._watched = Database(spec.name, backend.url, limits)
         self._reader = PostgresReader(spec, self._watched)
         self._watch = Watch(spec.name, self._reader.look, limits.seconds)
-        read = {r.metric for t in spec.templates for r in t.reads}
-        self._shown = tuple(m for m in spec.metrics if m.name in read)
+        self._shown = spec.shown
 
     def ping(self) -> str:
         """The server's version; ``SourceError`` also when the role may not see what it is asked for."""

@@ -44,8 +44,7 @@ class Redis:
         self._server = Server(spec.name, backend.url, limits)
         self._watched = Server(spec.name, backend.url, limits)
         self._watch = Watch(spec.name, RedisReader(spec, self._watched).look, limits.seconds)
-        read = {r.metric for t in spec.templates for r in t.reads}
-        self._shown = tuple(m for m in spec.metrics if m.name in read)
+        self._shown = spec.shown
 
     def ping(self) -> str:
         """The server's version."""

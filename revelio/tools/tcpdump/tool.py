@@ -71,8 +71,7 @@ class Tcpdump:
         self.spec = spec
         self.backend = backend
         self.limits = limits
-        read = {r.metric for t in spec.templates for r in t.reads}
-        self._shown = tuple(m for m in spec.metrics if m.name in read and m.name in MEASURED)
+        self._shown = tuple(m for m in spec.shown if m.name in MEASURED)
         self._known: Recent[Traffic] = Recent(4, _KEPT_S)
         self._turn = threading.Lock()
 
