@@ -54,7 +54,7 @@ def evaluate(
         if name not in SPLITS:
             raise typer.BadParameter(f"no split {name!r}; there are: {', '.join(SPLITS)}")
     chosen = settings_catalog(catalog)
-    trained = Trained(load_ranker(settings_with(model).model))
+    trained = Trained(load_ranker(settings_with(model).model, chosen))
     with StepBars() as bars:
         found = compare(
             open_dataset(dataset),

@@ -46,7 +46,8 @@ def study(
 
     With --strangers models learn from one application of the training split and half of the kinds of faults, and are asked
     about another application and the other kinds: what to expect on a system, and of causes, that nobody showed them.
-    "unsaid" is the same with a catalog whose templates do not say what they read. That takes twenty minutes on two cores.
+    "unsaid" is the same with a catalog whose templates do not say what they read, "ready_made" with that catalog and nothing
+    but a few ready-made figures of each entity. That takes half an hour on two cores.
 
     \b
     Examples:
@@ -87,6 +88,6 @@ def _strangers(arguments: TrainArguments, only: list[str] | None, html: Path | N
         emit(found)
         return
     shares = ("top1", "top3", "template_top1", "place_top1")
-    rows = [(a.strangers, a.method, a.incidents, *(f"{getattr(a, share):.3f}" for share in shares)) for a in found]
-    columns = ("strangers", "method", "incidents", *shares)
-    table("Asked about another application and other causes", columns, rows, numbers=range(2, len(columns)))
+    rows = [(a.strangers, a.given, a.method, a.incidents, *(f"{getattr(a, share):.3f}" for share in shares)) for a in found]
+    columns = ("strangers", "given", "method", "incidents", *shares)
+    table("Asked about another application and other causes", columns, rows, numbers=range(3, len(columns)))

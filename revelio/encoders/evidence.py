@@ -282,9 +282,17 @@ def _changes(sheet: _Sheet, evidence: Evidence) -> None:
 
 
 def _features(sheet: _Sheet, evidence: Evidence) -> None:
-    names = [f.entity.name for f in evidence.features]
+    """A service shows the worst of its operations, unless it comes with a figure of that name itself."""
+    names, metrics = [f.entity.name for f in evidence.features], [f.name for f in evidence.features]
     distances = feature_distances(evidence.features)
-    sheet.write(names, "features", [f.name for f in evidence.features], distances, -distances)
+    reached: dict[tuple[str, str], tuple[float, float]] = {}
+    for name, metric, distance in zip(names, metrics, distances.tolist(), strict=True):
+        if "->" not in name and (owner := component(name)) != name:
+            up, down = reached.get((owner, metric), (-np.inf, -np.inf))
+            reached[owner, metric] = max(up, distance), max(down, -distance)
+    owners = np.array(list(reached.values())).reshape(-1, 2)
+    sheet.write([owner for owner, _ in reached], "features", [metric for _, metric in reached], owners[:, 0], owners[:, 1])
+    sheet.write(names, "features", metrics, distances, -distances)
     lines = sheet.lines(names)
     sheet.raise_("series_up", lines, distances)
     sheet.raise_("series_down", lines, -distances)

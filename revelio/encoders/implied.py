@@ -6,7 +6,7 @@ A catalog of functions that an assistant may call seldom says in which figures t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from revelio.encoders.evidence import Figure
 from revelio.encoders.report import TextEncoder
@@ -19,6 +19,25 @@ NEAR = 0.1
 """How much less alike than the most alike a figure may be."""
 LEAST = 0.25
 """The cosine from which on a figure is like a question at all."""
+
+
+Reads = Mapping[str, tuple[Reading, ...]]
+"""What templates read, by their id."""
+
+
+def reads_here(
+    templates: Sequence[QueryTemplate], there: Sequence[Sequence[Figure]], text: TextEncoder, learnt: Reads
+) -> dict[str, tuple[Reading, ...]]:
+    """``implied_reads``, but for templates of which is ``learnt`` what they read.
+
+    What is there in one incident is not all that could be: a figure of failures is often there only when something failed.
+    What was learnt is no help where none of its figures is there at all: another system calls them otherwise.
+    """
+    known = {figure for some in there for figure in some}
+    spoken = any((r.source, r.metric) in known for reads in learnt.values() for r in reads)
+    sure = {t.id: learnt[t.id] for t in templates if t.id in learnt} if spoken else {}
+    unsure = [(t, some) for t, some in zip(templates, there, strict=True) if t.id not in sure]
+    return sure | implied_reads([t for t, _ in unsure], [some for _, some in unsure], text)
 
 
 def implied_reads(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from revelio.anomaly import PRESENT_DISTANCE
 from revelio.encoders.background import Background, Expected
 from revelio.encoders.evidence import FAMILIES, Glance, components_matrix, glance, neighbours, squash
-from revelio.encoders.implied import implied_reads
+from revelio.encoders.implied import Reads, reads_here
 from revelio.encoders.lineup import Lineup, line_up
 from revelio.encoders.mentions import Mentions
 from revelio.encoders.recent import Recent
@@ -83,18 +83,24 @@ class _Prepared:
 
 class QueryEncoder:
     """Encodes an incident with its candidates. ``tool_texts`` says what each tool is for, ``noise`` each metric's ripple,
-    ``background`` what is usual for each template.
+    ``background`` what is usual for each template, ``reads`` what templates that do not say it were learnt to read.
 
     What depends on the candidates alone is remembered, because a system has the same ones for days, and what they show in
     some evidence too, because one incident is asked about in several ways.
     """
 
     def __init__(
-        self, text: TextEncoder, tool_texts: Mapping[str, str], noise: Mapping[str, float], background: Background | None = None
+        self,
+        text: TextEncoder,
+        tool_texts: Mapping[str, str],
+        noise: Mapping[str, float],
+        background: Background | None = None,
+        reads: Reads | None = None,
     ) -> None:
         """``text`` should remember what it encoded: template texts and names come again with each incident."""
         self.text = text
         self.background = background or Background()
+        self.reads = reads or {}
         self.tool_texts = tool_texts
         self.noise = noise
         self._prepared = Recent(self._prepare)
@@ -152,7 +158,7 @@ class QueryEncoder:
         readings = lineup.readings
         if prepared.unsaid:
             there = [view.figures_of(names) for _, names in prepared.unsaid]
-            readings = lineup.reading(implied_reads([t for t, _ in prepared.unsaid], there, self.text))
+            readings = lineup.reading(reads_here([t for t, _ in prepared.unsaid], there, self.text, self.reads))
         distances, known = readings.distances(view)
         query, distances = readings.query[known], distances[known]
         worst = np.full(len(lineup.queries), -np.inf)

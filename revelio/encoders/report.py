@@ -44,19 +44,22 @@ class OnnxEncoder:
         except Exception as error:  # the tokenizers library raises plain Exception
             raise ArtifactError(f"{tokenizer}: damaged: {error}") from error
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._tokenizer.enable_padding()
+        self._tokenizer.no_padding()
         self._session = open_session(weights)
         self.dimension = int(self._session.get_outputs()[0].shape[-1])
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Tokenize, run, and give unit vectors."""
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        encodings = self._tokenizer.encode_batch(list(texts))
-        ids = np.array([e.ids for e in encodings], dtype=np.int64)
-        mask = np.array([e.attention_mask for e in encodings], dtype=np.int64)
-        vectors: Any = self._session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
-        return np.asarray(vectors, dtype=np.float32)
+        """Tokenize, run, and give unit vectors.
+
+        Each text by itself: an int8 network scales its activations by all that it reads together, so that a text's vector would
+        depend on its company.
+        """
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            ids = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
+            said: Any = self._session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0]
+            row[:] = said[0]
+        return vectors
 
 
 class HashingEncoder:
@@ -93,10 +96,7 @@ class CachingEncoder:
     def encode(self, texts: Sequence[str]) -> Floats:
         """As the inner encoder, asking it only for texts not seen lately."""
         unknown = [t for t in dict.fromkeys(texts) if t not in self._known]
-        for start in range(0, len(unknown), 64):
-            batch = unknown[start : start + 64]
-            for text, vector in zip(batch, self.inner.encode(batch), strict=True):
-                self._known[text] = vector
+        self._known.update(zip(unknown, self.inner.encode(unknown), strict=True))
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             result[row] = self._known[text]

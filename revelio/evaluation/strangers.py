@@ -7,14 +7,16 @@ half. All of it is taken from the training split, so that settings may be chosen
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from pathlib import Path
 
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
 from revelio.evaluation.baselines.anomaly import Anomaly
 from revelio.evaluation.baselines.trees import BoostedTrees
+from revelio.evaluation.ready_made import ready_made
 from revelio.evaluation.results import FaultFigures
 from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
 from revelio.evaluation.trained import Trained
@@ -46,6 +48,7 @@ class Answered:
     """How a method answered for strangers: shares of the incidents, each the mean over its reports."""
 
     strangers: str
+    given: str
     method: str
     incidents: int
     top1: float
@@ -66,29 +69,45 @@ def strangers(records: Sequence[Record]) -> tuple[Strangers, ...]:
 
 
 def answer_strangers(whole: TrainArguments, progress: Progress = lambda what, done, total: None) -> tuple[Answered, ...]:
-    """Train what is not in ``whole.out`` yet, and score it beside trees and distances; last comes the mean of each method.
+    """Train what is not in ``whole.out`` yet, and score it beside trees and distances; last come the means.
 
-    ``unsaid`` is the same model given a catalog whose templates do not say what they read.
+    What each is given is ``full``, or ``unsaid``: a catalog whose templates do not say what they read; or ``ready_made``: that
+    catalog, and nothing but ready-made figures of each entity.
     """
     dataset = open_dataset(whole.dataset)
     found: list[Answered] = []
     for one in strangers([i.record for i in dataset.read(TRAINING)]):
-        data = whole.out / one.name / "data"
-        parts = ((TRAINING, one.learnt), (ASKED, one.asked))
-        write_records(data / "incidents" / "all.jsonl", [replace(r, split=split) for split, some in parts for r in some])
-        for method, catalog in (("model", whole.catalog), ("unsaid", without_reads(whole.catalog))):
-            model = whole.out / one.name / method
+        silent = without_reads(whole.catalog)
+        for given, catalog, as_seen in (
+            ("full", whole.catalog, _as_it_is),
+            ("unsaid", silent, _as_it_is),
+            ("ready_made", silent, ready_made),
+        ):
+            model = whole.out / one.name / given
+            data = _written(one, as_seen, model / "data")
             if not (model / MANIFEST).is_file():
-                told = prefixed(progress, f"{one.name}, {method}")
+                told = prefixed(progress, f"{one.name}, {given}")
                 train(replace(whole, dataset=data, out=model, catalog=catalog, resume=True), told)
             trained = Trained(load_ranker(model))
-            simpler = (BoostedTrees(catalog), Anomaly(catalog)) if method == "model" else ()
-            seen = evaluate(open_dataset(data), catalog, trained, splits=(ASKED,), baselines=simpler)
+            seen = evaluate(
+                open_dataset(data), catalog, trained, splits=(ASKED,), baselines=(BoostedTrees(catalog), Anomaly(catalog))
+            )
             for name, by_split in seen.by_method.items():
                 figures = by_split[ASKED]
                 assert isinstance(figures, FaultFigures)
-                found.append(_answered(one.name, method if name == trained.name else name, figures))
+                found.append(_answered(one.name, given, "model" if name == trained.name else name, figures))
     return (*found, *_means(found))
+
+
+def _as_it_is(record: Record) -> Record:
+    return record
+
+
+def _written(one: Strangers, as_seen: Callable[[Record], Record], folder: Path) -> Path:
+    parts = ((TRAINING, one.learnt), (ASKED, one.asked))
+    records = [as_seen(replace(r, split=split)) for split, some in parts for r in some]
+    write_records(folder / "incidents" / "all.jsonl", records)
+    return folder
 
 
 def without_reads(catalog: Catalog) -> Catalog:
@@ -117,16 +136,17 @@ def _half(record: Record, lot: int) -> int | None:
     return hashlib.sha256(f"{lot}/{fault.kind}".encode()).digest()[0] % 2
 
 
-def _answered(strangers: str, method: str, figures: FaultFigures) -> Answered:
-    return Answered(strangers, method, figures.incidents, figures.top1, figures.top3, figures.template_top1, figures.place_top1)
+def _answered(strangers: str, given: str, method: str, figures: FaultFigures) -> Answered:
+    shares = (figures.top1, figures.top3, figures.template_top1, figures.place_top1)
+    return Answered(strangers, given, method, figures.incidents, *shares)
 
 
 def _means(found: Sequence[Answered]) -> Iterator[Answered]:
-    for method in dict.fromkeys(a.method for a in found):
-        own = [a for a in found if a.method == method]
+    for given, method in dict.fromkeys((a.given, a.method) for a in found):
+        own = [a for a in found if (a.given, a.method) == (given, method)]
         incidents = sum(a.incidents for a in own)
         top1, top3, template, place = (
             sum(a.incidents * getattr(a, share) for a in own) / incidents
             for share in ("top1", "top3", "template_top1", "place_top1")
         )
-        yield Answered("all", method, incidents, top1, top3, template, place)
+        yield Answered("all", given, method, incidents, top1, top3, template, place)

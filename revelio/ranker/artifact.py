@@ -20,6 +20,7 @@ from revelio.encoders.report import Floats, OnnxEncoder, TextEncoder
 from revelio.errors import ArtifactError
 from revelio.ranker.scoring import Calibration
 from revelio.ranker.session import Ranker
+from revelio.types import Reading
 
 FORMAT = "revelio.model/4"
 MANIFEST = "manifest.json"
@@ -47,6 +48,7 @@ class Manifest(BaseModel):
     families: list[str] = list(FAMILIES)
     tool_texts: dict[str, str]
     noise: dict[str, float]
+    reads: dict[str, tuple[Reading, ...]] = {}
     temperature: float
     abstain_slope: float
     abstain_offset: float
@@ -108,6 +110,7 @@ def load_ranker(folder: Path, catalog: Catalog | None = None) -> Ranker:
         tool_texts={t.name: f"{t.title}. {t.about}".strip() for t in tools} | manifest.tool_texts,
         noise={m.name: m.noise for t in tools for m in t.metrics} | manifest.noise,
         background=_load_background(folder / BACKGROUND),
+        reads=manifest.reads,
         known=_load_texts(folder / TEXTS),
     )
 

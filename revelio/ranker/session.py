@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.encoders.background import Background
+from revelio.encoders.implied import Reads
 from revelio.encoders.inference import open_session
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
@@ -46,6 +47,7 @@ class Ranker:
         tool_texts: Mapping[str, str],
         noise: Mapping[str, float],
         background: Background,
+        reads: Reads | None = None,
         known: Mapping[str, Floats] | None = None,
     ) -> None:
         """``weights`` is the network in ONNX; ``known`` are vectors of texts made before; the rest is from the model folder."""
@@ -53,7 +55,7 @@ class Ranker:
         self.name = name
         self.text = text
         self.calibration = calibration
-        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, background)
+        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, background, reads)
         self.head: Head | None = None
         self._aside = ThreadPoolExecutor(2, thread_name_prefix="evidence")
 

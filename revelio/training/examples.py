@@ -8,10 +8,14 @@ import numpy as np
 
 from revelio.candidates import candidates
 from revelio.catalog import Catalog
+from revelio.encoders.evidence import Figure, glance
+from revelio.encoders.implied import implied_reads
+from revelio.encoders.lineup import line_up
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import TextEncoder
 from revelio.incidents.dataset import LabelledIncident
 from revelio.training.batch import Example
+from revelio.types import QueryTemplate, Reading
 
 
 def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder, encoder: QueryEncoder) -> list[Example]:
@@ -37,3 +41,18 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
         signals = np.array([shown.get((q.template.id, q.bindings), np.nan) for q in queries], dtype=np.float32)
         found.append(Example(record.id, encodings, grades, faulty, signals))
     return found
+
+
+def learnt_reads(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder) -> dict[str, tuple[Reading, ...]]:
+    """What templates read that do not say so: of all figures that any of the incidents holds of the places they are asked of."""
+    silent: dict[str, QueryTemplate] = {}
+    there: dict[str, dict[Figure, None]] = {}
+    for labelled in incidents:
+        record = labelled.record
+        unsaid = line_up(record.candidates or candidates(catalog, record.evidence.entities)).unsaid()
+        view = glance(record.evidence) if unsaid else None
+        for template, names in unsaid:
+            silent[template.id] = template
+            there.setdefault(template.id, {}).update(dict.fromkeys(view.figures_of(names) if view else ()))
+    found = implied_reads(list(silent.values()), [tuple(there[t]) for t in silent], text)
+    return {template: reads for template, reads in found.items() if reads}

@@ -32,7 +32,7 @@ from revelio.training.background import against_the_others, background
 from revelio.training.batch import Example
 from revelio.training.calibrate import Prediction, calibrate
 from revelio.training.card import model_card
-from revelio.training.examples import examples
+from revelio.training.examples import examples, learnt_reads
 from revelio.training.export import base_encoder, export_encoder, export_network
 from revelio.training.fine_tune import enough, fine_tune, tellings
 from revelio.training.fit import fit, predict, seeded
@@ -65,7 +65,9 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
     text = _report_encoder(arguments, dataset, key, ours, log)
     tool_texts = {t.name: f"{t.title}. {t.about}".strip() for t in catalog.tools}
     noise = {m.name: m.noise for t in catalog.tools for m in t.metrics}
-    known = _known(arguments, dataset, text, QueryEncoder(CachingEncoder(text), tool_texts, noise))
+    words = CachingEncoder(text)
+    reads = learnt_reads(dataset.read("train"), catalog, words)
+    known = _known(arguments, dataset, text, QueryEncoder(words, tool_texts, noise, reads=reads))
     usual, known = background(known), against_the_others(known)
 
     unseen: list[Prediction] = []
@@ -95,6 +97,7 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
         seed=arguments.seed,
         tool_texts=tool_texts,
         noise=noise,
+        reads=reads,
         metrics=metrics,
         packages={p: version(p) for p in ("torch", "onnx", "onnxruntime", "tokenizers", "numpy")},
         files={},

@@ -37,7 +37,7 @@ def folder(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     catalog = tmp_path / "tools.yaml"
     catalog.write_text(CATALOG_YAML)
     monkeypatch.setenv("REVELIO_CATALOG", f'["{catalog}"]')
-    monkeypatch.setattr("revelio.ranker.artifact.load_ranker", lambda folder: Knows())
+    monkeypatch.setattr("revelio.ranker.artifact.load_ranker", lambda folder, catalog: Knows())
     records = (record("a", "repeat", "cart", TEXTS), record("b", "repeat", "orders", TEXTS), record("c", "no_fault", "", TEXTS))
     return dataset(tmp_path / "made", *records, record("t", "train", "cart", (("w1", "slow"),)))
 

@@ -155,6 +155,16 @@ def test_a_ready_made_figure_without_a_baseline_is_compared_with_its_peers() -> 
     assert view.reading("b", Reading("features", "share")) == 0.9, "two are no peers"
 
 
+def test_a_ready_made_figure_of_an_operation_is_its_services_the_worst_of_them() -> None:
+    operations = {"web: GET /": (2.0, 1.0), "web: POST /": (9.0, 1.0), "db: get": (0.0, 1.0), "web->db": (5.0, 1.0)}
+    features = tuple(Feature(Entity("operation", n), "latency", *values) for n, values in operations.items())
+    view = glance(evidence(features=(*features, Feature(Entity("service", "db"), "latency", 3.0, 1.0))))
+    up, down = Reading("features", "latency"), Reading("features", "latency", "down")
+    assert view.reading("web", up) == view.reading("web: POST /", up)
+    assert view.reading("web", down) == view.reading("web: GET /", down)
+    assert view.reading("db", up) == pytest.approx(13.33, abs=0.01), "its own goes before those of its operations"
+
+
 def test_where_nobody_told_what_a_ripple_is_a_little_is_not_as_far_as_a_lot() -> None:
     failures = tuple(Feature(Entity("pod", pod), "failures", value, 0.0) for pod, value in {"a": 400.0, "b": 1.0}.items())
     view = glance(evidence(features=failures, series=(step("a", 0.0, 400.0), step("b", 0.0, 1.0))))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from revelio.encoders.evidence import Figure
-from revelio.encoders.implied import MOST, implied_reads
+from revelio.encoders.implied import MOST, implied_reads, reads_here
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import CachingEncoder, HashingEncoder
 from revelio.types import Blank, Entity, Evidence, Feature, Incident, LogPattern, Query, QueryTemplate, Reading, Window
@@ -45,6 +45,22 @@ def test_only_figures_of_the_places_that_it_is_asked_of_are_read() -> None:
 def test_of_figures_that_are_called_alike_a_few_are_read() -> None:
     alike: tuple[Figure, ...] = tuple(("series", f"memory_usage_{letter}") for letter in "abcdefg")
     assert len(implied_reads([function("memory_usage")], [alike], TEXT)["memory_usage"]) == MOST
+
+
+def test_what_was_learnt_is_read_also_where_it_is_not_there() -> None:
+    logs, memory = function("get_error_logs"), function("getMemoryUsage")
+    learnt = {logs.id: (Reading(*ERROR_LOGS, "both"),)}
+    found = reads_here(
+        [logs, memory], [(MEMORY, ("logs", "error_free")), (MEMORY,)], TEXT, learnt | {"other": (Reading(*MEMORY),)}
+    )
+    assert found == {logs.id: (Reading(*ERROR_LOGS, "both"),), memory.id: (Reading(*MEMORY, "both"),)}
+
+
+def test_what_was_learnt_of_other_figures_is_forgotten_where_none_of_them_is() -> None:
+    logs = function("get_error_logs")
+    assert reads_here([logs], [(ERROR_LOGS,)], TEXT, {logs.id: (Reading("features", "errors_logged"),)}) == {
+        logs.id: (Reading(*ERROR_LOGS, "both"),)
+    }
 
 
 def seen() -> Evidence:

@@ -33,9 +33,7 @@ def encoded(reports: list[str], tmp_path_factory: pytest.TempPathFactory) -> Ite
     for quantize in (False, True):
         weights, tokenizer = folder / f"{quantize}.onnx", folder / "tokenizer.json"
         export_encoder(base_encoder(), weights, tokenizer, quantize=quantize)
-        encoder = OnnxEncoder(weights, tokenizer)
-        # One at a time, as a server does: int8 scales to the range of its batch.
-        vectors.append(np.concatenate([encoder.encode([text]) for text in reports]))
+        vectors.append(OnnxEncoder(weights, tokenizer).encode(reports))
     yield vectors[0], vectors[1]
 
 

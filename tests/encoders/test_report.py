@@ -57,3 +57,14 @@ def test_the_cache_takes_what_is_known_from_the_start() -> None:
     cache = CachingEncoder(Counting(8), known={"x": vector})
     np.testing.assert_array_equal(cache.encode(["x"])[0], vector)
     assert isinstance(cache.inner, Counting) and cache.inner.asked == 0
+
+
+def test_a_texts_vector_does_not_depend_on_its_company() -> None:
+    bundled = Path(__file__).parents[2] / "revelio" / "bundled" / "model"
+    encoder = OnnxEncoder(bundled / "report.onnx", bundled / "tokenizer.json")
+    texts = ["cart", "Checkout has been failing for ten minutes and nobody can pay " * 8, ""]
+    together = encoder.encode(texts)
+    for text, vector in zip(texts, together, strict=True):
+        np.testing.assert_array_equal(encoder.encode([text])[0], vector)
+    assert np.linalg.norm(together, axis=1) == pytest.approx([1.0, 1.0, 1.0], abs=1e-3)
+    assert encoder.encode([]).shape == (0, encoder.dimension)

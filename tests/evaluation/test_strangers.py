@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -71,13 +72,12 @@ def test_every_method_answers_and_their_means_count_each_incident_once(
         write_dataset(runs()), tmp_path / "work", catalog, device="cpu", epochs=2, folds=0, members=1, encoder=BUNDLED
     )
     found = answer_strangers(whole)
-    methods = {"model", "unsaid", "boosted_trees", "anomaly"}
-    *each, _, _, _, _ = found
-    assert {a.method for a in each} == methods
-    means = {a.method: a for a in found if a.strangers == "all"}
-    assert means.keys() == methods
-    for method, mean in means.items():
-        own: list[Answered] = [a for a in each if a.method == method]
+    methods = set(product(("full", "unsaid", "ready_made"), ("model", "boosted_trees", "anomaly")))
+    each, means = [a for a in found if a.strangers != "all"], [a for a in found if a.strangers == "all"]
+    assert {(a.given, a.method) for a in each} == {(a.given, a.method) for a in means} == methods
+    assert len(means) == len(methods)
+    for mean in means:
+        own: list[Answered] = [a for a in each if (a.given, a.method) == (mean.given, mean.method)]
         assert mean.incidents == sum(a.incidents for a in own)
         assert mean.top1 == pytest.approx(sum(a.top1 * a.incidents for a in own) / mean.incidents)
 
