@@ -11,7 +11,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -127,6 +127,7 @@ class _Campaign:
 
     def work(self) -> None:
         """One round over the missing runs, then rounds over the void ones until recorded or given up."""
+        self._begin_watching()
         in_a_row = 0
         while missing := self._missing():
             for item in missing:
@@ -144,6 +145,14 @@ class _Campaign:
                     if error.stage in STACK_TROUBLE and in_a_row > 1:
                         self._renew(item)
                 self._took.append(time.monotonic() - started)
+
+    def _begin_watching(self) -> None:
+        """One look before the first run: of what knows only the present, tools remember a past from their first look on."""
+        now, past = time.time(), self._plan.window_s + self._plan.baseline_s
+        window, baseline = Window(now - self._plan.window_s, now), Window(now - past, now - self._plan.window_s)
+        with suppress(SourceError):  # the first run will tell what is wrong with it
+            self._stage.system.snapshot(Scope(self._stage.app.project, window, baseline))
+        self._clean_since = time.time()
 
     def _freshen(self, item: Run) -> None:
         """Restart the stack now and then."""

@@ -183,6 +183,15 @@ def test_a_signal_that_was_there_before_the_fault_proves_nothing(stage: Stage, t
     assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"no tool shows its cause"}
 
 
+def test_tools_have_watched_for_the_whole_baseline_of_the_first_run(stage: Stage, tmp_path: Path) -> None:
+    looked: list[float] = []
+    snapshot = stage.system.snapshot
+    stage.system.snapshot = lambda scope: (looked.append(time.time()), snapshot(scope))[1]  # type: ignore[method-assign]
+    go(stage, tmp_path / "out")
+    first = min(r.evidence.baseline.start for r in records(tmp_path / "out").values())
+    assert looked[0] <= first < looked[1]
+
+
 def test_a_fault_that_users_did_not_feel_and_a_control_that_they_felt_are_void(stage: Stage, tmp_path: Path) -> None:
     assert isinstance(stage.reporters, FakeReporters)
     stage.reporters.deaf = True
