@@ -28,8 +28,6 @@ from revelio.training.train import train
 
 ASKED = "new_app"
 """The split of the incidents that a model is asked about."""
-LOTS = (1, 2)
-"""By how many lots the kinds of faults are halved."""
 LEAST = 10
 """Incidents to learn from, and to be asked about, without which there is nothing to see."""
 
@@ -118,22 +116,21 @@ def without_reads(catalog: Catalog) -> Catalog:
 
 def _strangers(records: Sequence[Record]) -> Iterator[Strangers]:
     systems = sorted({r.system for r in records})
-    for lot in LOTS:
-        for learnt, asked in permutations(systems, 2):
-            for half in (0, 1):
-                yield Strangers(
-                    f"{learnt}-{asked}-{lot}{'ab'[half]}",
-                    tuple(r for r in records if r.system == learnt and _half(r, lot) in (half, None)),
-                    tuple(r for r in records if r.system == asked and _half(r, lot) == 1 - half),
-                )
+    for learnt, asked in permutations(systems, 2):
+        for half in (0, 1):
+            yield Strangers(
+                f"{learnt}-{asked}-{'ab'[half]}",
+                tuple(r for r in records if r.system == learnt and _half(r) in (half, None)),
+                tuple(r for r in records if r.system == asked and _half(r) == 1 - half),
+            )
 
 
-def _half(record: Record, lot: int) -> int | None:
+def _half(record: Record) -> int | None:
     """In which half of the kinds of faults its own is; None of a control."""
     fault = record.fault
     if fault is None or fault.category == "control":
         return None
-    return hashlib.sha256(f"{lot}/{fault.kind}".encode()).digest()[0] % 2
+    return hashlib.sha256(f"half/{fault.kind}".encode()).digest()[0] % 2
 
 
 def _answered(strangers: str, given: str, method: str, figures: FaultFigures) -> Answered:
