@@ -106,6 +106,8 @@ def use_up(groups: Sequence[Path], processes: int, niceness: int, wanted: Wanted
 
 
 def _calculate(groups: Sequence[Path], niceness: int, parent: int) -> None:
+    # What is open here is counted among the files of the container that it joins: a runaway job has its three.
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     for group in groups:
         group.write_text(str(os.getpid()))
     # Only now: before it has joined, it would take the time of everybody else on the machine.
