@@ -16,6 +16,10 @@ from revelio.incidents.dataset import MANIFEST, TEST_WRITERS, LabelledIncident, 
 from revelio.incidents.exchange import Record, write_records
 from revelio.learning.lessons import REPORTS
 
+CALM = "no_fault"
+CONTROLS = 5
+"""One in so many of the incidents that are held out is a control: whether a model still knows them is compared too."""
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -24,7 +28,8 @@ def choose(
 ) -> dict[str, int]:
     """Write at most ``train`` incidents of the training split and ``held_out`` of the others as a dataset folder.
 
-    Kinds of fault take turns, so that rare ones are there; results and notes are left out, and reports that would not be read.
+    Kinds of fault take turns, so that rare ones are there, and a fifth of what is held out are controls; results and notes are
+    left out, and reports that would not be read.
     Gives the number of incidents by split. Raises ``DatasetError`` when there are none of either.
     """
     if out.exists() and out.resolve() in (dataset.resolve(), *dataset.resolve().parents):
@@ -32,7 +37,8 @@ def choose(
     known = list(open_dataset(dataset).read())
     chosen = [
         *_in_turns([x for x in known if x.split == TRAINING], train),
-        *_in_turns([x for x in known if x.split != TRAINING], held_out),
+        *_in_turns([x for x in known if x.split not in (TRAINING, CALM)], held_out - held_out // CONTROLS),
+        *_in_turns([x for x in known if x.split == CALM], held_out // CONTROLS),
     ]
     if not 0 < sum(x.split == TRAINING for x in chosen) < len(chosen):
         raise DatasetError(f"{dataset}: needs incidents of the split {TRAINING} and of another one")
