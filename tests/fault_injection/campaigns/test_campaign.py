@@ -186,7 +186,12 @@ def test_a_signal_that_was_there_before_the_fault_proves_nothing(stage: Stage, t
 def test_tools_have_watched_for_the_whole_baseline_of_the_first_run(stage: Stage, tmp_path: Path) -> None:
     looked: list[float] = []
     snapshot = stage.system.snapshot
-    stage.system.snapshot = lambda scope: (looked.append(time.time()), snapshot(scope))[1]  # type: ignore[method-assign]
+
+    def noting(scope: Scope) -> Evidence:
+        looked.append(time.time())
+        return snapshot(scope)
+
+    stage.system.snapshot = noting  # type: ignore[method-assign]
     go(stage, tmp_path / "out")
     first = min(r.evidence.baseline.start for r in records(tmp_path / "out").values())
     assert looked[0] <= first < looked[1]
