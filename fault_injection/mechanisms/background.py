@@ -107,7 +107,7 @@ def use_up(groups: Sequence[Path], processes: int, niceness: int, wanted: Wanted
 
 def _calculate(groups: Sequence[Path], niceness: int, parent: int) -> None:
     # What is open here is counted among the files of the container that it joins: a runaway job has its three.
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(3, 1 + max(int(file.name) for file in Path("/proc/self/fd").iterdir()))
     for group in groups:
         group.write_text(str(os.getpid()))
     # Only now: before it has joined, it would take the time of everybody else on the machine.

@@ -11,13 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from revelio.errors import DatasetError, InvalidInputError
-from revelio.evaluation.runner import TRAINING
+from revelio.evaluation.runner import CONTROLS, TRAINING
 from revelio.incidents.dataset import MANIFEST, TEST_WRITERS, LabelledIncident, file_digest, open_dataset
 from revelio.incidents.exchange import Record, write_records
 from revelio.learning.lessons import REPORTS
 
-CALM = "no_fault"
-CONTROLS = 5
+ONE_IN = 5
 """One in so many of the incidents that are held out is a control: whether a model still knows them is compared too."""
 
 Progress = Callable[[str, int, int], None]
@@ -37,8 +36,8 @@ def choose(
     known = list(open_dataset(dataset).read())
     chosen = [
         *_in_turns([x for x in known if x.split == TRAINING], train),
-        *_in_turns([x for x in known if x.split not in (TRAINING, CALM)], held_out - held_out // CONTROLS),
-        *_in_turns([x for x in known if x.split == CALM], held_out // CONTROLS),
+        *_in_turns([x for x in known if x.split not in (TRAINING, CONTROLS)], held_out - held_out // ONE_IN),
+        *_in_turns([x for x in known if x.split == CONTROLS], held_out // ONE_IN),
     ]
     if not 0 < sum(x.split == TRAINING for x in chosen) < len(chosen):
         raise DatasetError(f"{dataset}: needs incidents of the split {TRAINING} and of another one")

@@ -70,15 +70,7 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
     known = _known(arguments, dataset, text, QueryEncoder(words, tool_texts, noise, reads=reads))
     usual, known = background(known), against_the_others(known)
 
-    unseen: list[Prediction] = []
-    best: list[int] = []
-    folds = min(arguments.folds, len(known)) if len(known) >= 10 else 0
-    for fold in range(folds):
-        held = known[fold::folds]
-        rest = [e for i, e in enumerate(known) if i % folds != fold]
-        committee, epochs = _committee(rest, held, f"fold-{fold}", arguments, key, ours, log)
-        best += epochs
-        unseen += [p for e in held for p in predict(committee, e, ours.device)]
+    unseen, best = _cross_validated(known, arguments, key, ours, log)
     calibration = calibrate(unseen)
     until = round(median(best)) if best else arguments.epochs
     network, _ = _committee(known, (), "final", arguments, key, ours, log, until)
@@ -115,6 +107,22 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
             leftover.unlink()
     ours.wait()
     return artifact.load_manifest(out)
+
+
+def _cross_validated(
+    known: Sequence[Example], arguments: TrainArguments, key: str, ours: World, log: TrainingLog
+) -> tuple[list[Prediction], list[int]]:
+    """What is said of each example by networks that have not seen it, and after how many epochs each network was best."""
+    unseen: list[Prediction] = []
+    best: list[int] = []
+    folds = min(arguments.folds, len(known)) if len(known) >= 10 else 0
+    for fold in range(folds):
+        held = known[fold::folds]
+        rest = [e for i, e in enumerate(known) if i % folds != fold]
+        committee, epochs = _committee(rest, held, f"fold-{fold}", arguments, key, ours, log)
+        best += epochs
+        unseen += [p for e in held for p in predict(committee, e, ours.device)]
+    return unseen, best
 
 
 def _committee(

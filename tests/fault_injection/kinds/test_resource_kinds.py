@@ -134,8 +134,8 @@ def test_runaway_work_joins_every_group_and_ends_when_it_is_not_wanted(tmp_path:
     while not all(group.exists() and group.read_text() for group in groups) and time.monotonic() < deadline:
         time.sleep(0.05)
     joined = {int(group.read_text()) for group in groups}
-    while (found := {file.name for pid in joined for file in Path(f"/proc/{pid}/fd").iterdir()}) > {"0", "1", "2"}:
-        assert time.monotonic() < deadline, f"open files of ours would be counted as the container's: {found}"
+    while ours := {file.name for pid in joined for file in Path(f"/proc/{pid}/fd").iterdir()} - {"0", "1", "2"}:
+        assert time.monotonic() < deadline, f"open files of ours would be counted as the container's: {ours}"
     going.set()
     worker.join(20)
     assert os.getpid() not in joined
