@@ -12,7 +12,7 @@ from typing import Any
 
 from elastic_transport import NodeConfig, Urllib3HttpNode
 from urllib3 import HTTPConnectionPool
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 from urllib3.response import BaseHTTPResponse
 
 from revelio.tools.base import Limits
@@ -22,7 +22,7 @@ LIMITS = "limits"
 
 
 class TooMuchError(HTTPError):
-    """The answer exceeds a limit; its text says which."""
+    """The answer is larger than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _BoundedPool:
         deadline = time.monotonic() + self._limits.seconds
         response = self._pool.urlopen(method, target, preload_content=False, **options)
         try:
-            data = self._read(response, deadline)
+            data = self._read(response, target, deadline)
         except BaseException:
             response.close()
             raise
@@ -53,14 +53,14 @@ class _BoundedPool:
     def close(self) -> None:
         self._pool.close()
 
-    def _read(self, response: BaseHTTPResponse, deadline: float) -> bytes:
+    def _read(self, response: BaseHTTPResponse, target: str, deadline: float) -> bytes:
         data = bytearray()
         while chunk := response.read1(65536):
             data += chunk
             if len(data) > self._limits.bytes:
                 raise TooMuchError(f"answered with more than {self._limits.bytes / 1e6:g} MB; narrow the window or the query")
             if time.monotonic() > deadline:
-                raise TooMuchError(f"still answering after {self._limits.seconds:g} s; is it overloaded?")
+                raise ReadTimeoutError(self._pool, target, "still answering")
         return bytes(data)
 
 
@@ -92,7 +92,7 @@ class _Cut:
             watch.cancel()
         if late.is_set():
             response.close()
-            raise TooMuchError(f"still answering after {self.limits.seconds:g} s; is it overloaded?")
+            raise TimeoutError("timed out")
         return response
 
 

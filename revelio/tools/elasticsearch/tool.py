@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, cast
 
-from elastic_transport import NodeConfig, TransportError
+from elastic_transport import ConnectionTimeout, NodeConfig, TransportError
 from elastic_transport.client_utils import url_to_node_config
 from elasticsearch import ApiError, Elasticsearch, UnsupportedProductError
 from elasticsearch import NotFoundError as NoIndexError
@@ -184,6 +184,9 @@ class ElasticsearchLogs:
             raise SourceError(self.name, f"refused the search: {_why(error)}") from error
         except UnsupportedProductError as error:
             raise SourceError(self.name, f"{self.backend.url} is not Elasticsearch; is its url right?") from error
+        except ConnectionTimeout as error:
+            why = f"gave no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?"
+            raise SourceError(self.name, f"{self.backend.url} {why}") from error
         except TransportError as error:
             said = _CONNECTION.sub("", error.message)
             raise SourceError(self.name, f"{self.backend.url} does not answer as it should: {said}; is it running?") from error

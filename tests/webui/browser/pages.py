@@ -13,10 +13,13 @@ HEAVIEST = 150_000
 """Bytes that a page may load, uncompressed."""
 
 _CONTRAST = (Path(__file__).parents[1] / "contrast.js").read_text(encoding="utf-8")
-_SHIFTS = """() => new Promise((done) => { let sum = 0;
-  new PerformanceObserver((list) => { for (const s of list.getEntries()) if (!s.hadRecentInput) sum += s.value; })
+_SETTLED = "() => Promise.all(document.getAnimations().map((moving) => moving.finished.catch(() => null)))"
+_SHIFTS = """() => new Promise((done) => { const shifts = [];
+  const box = (r) => [r.x, r.y, r.width, r.height].map(Math.round).join(' ');
+  const moved = (m) => `${m.node?.nodeName}.${m.node?.className} from ${box(m.previousRect)} to ${box(m.currentRect)}`;
+  new PerformanceObserver((list) => { for (const s of list.getEntries()) if (!s.hadRecentInput) shifts.push(s); })
     .observe({type: 'layout-shift', buffered: true});
-  setTimeout(() => done(sum), 50); })"""
+  setTimeout(() => done([shifts.reduce((sum, s) => sum + s.value, 0), shifts.flatMap((s) => s.sources.map(moved))]), 50); })"""
 _WEIGHT = """() => ['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))
   .reduce((sum, entry) => sum + entry.decodedBodySize, 0)"""
 
@@ -53,12 +56,16 @@ def looks_right(page: Page, name: str, *, axe: bool) -> None:
     Keeps a screenshot of the page under ``name``.
     """
     assert page.viewport_size is not None
+    page.wait_for_load_state("load")  # a click on a link returns before the next page has its colours
+    page.evaluate(_SETTLED)
     # Not innerWidth: on a phone that grows with the page.
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], (
         f"{name} is wider than the window"
     )
-    assert page.evaluate(_CONTRAST) == [], name
-    assert page.evaluate(_SHIFTS) < 0.02, name
+    faint = page.evaluate(_CONTRAST)
+    assert faint == [], f"{name}: {faint}"
+    shift, moved = page.evaluate(_SHIFTS)
+    assert shift < 0.02, f"{name}: {moved}"
     assert page.evaluate(_WEIGHT) < HEAVIEST, name
     if axe:
         assert barriers(page) == [], name

@@ -84,6 +84,7 @@ def test_an_admin_lets_somebody_in_who_signs_in(
     sign_in(page, ADMIN, SECRET)
     page.wait_for_url("**/history")
     page.get_by_role("link", name=f"Account of {ADMIN}").click()
+    page.wait_for_url("**/account")
     look("account")
     page.get_by_role("link", name="People").click()
     page.get_by_label("Name").fill(name)
