@@ -3,17 +3,18 @@
 const HEIGHT = 200;
 let loading;
 
-function loadLibrary() {
-  loading ??= new Promise((done, failed) => {
-    const style = document.createElement("link");
-    style.rel = "stylesheet";
-    style.href = "/static/vendor/uplot/uPlot.min.css";
-    const script = document.createElement("script");
-    script.src = "/static/vendor/uplot/uPlot.iife.min.js";
-    script.onload = done;
-    script.onerror = failed;
-    document.head.append(style, script);
+function arrived(tag, settings) {
+  return new Promise((done, failed) => {
+    document.head.append(Object.assign(document.createElement(tag), { ...settings, onload: done, onerror: failed }));
   });
+}
+
+// Style and script both: a chart that is drawn before its style has come moves when it comes.
+function loadLibrary() {
+  loading ??= Promise.all([
+    arrived("link", { rel: "stylesheet", href: "/static/vendor/uplot/uPlot.min.css" }),
+    arrived("script", { src: "/static/vendor/uplot/uPlot.iife.min.js" }),
+  ]);
   return loading;
 }
 
