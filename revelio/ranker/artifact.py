@@ -22,7 +22,7 @@ from revelio.ranker.scoring import Calibration
 from revelio.ranker.session import Ranker
 from revelio.types import Reading
 
-FORMAT = "revelio.model/4"
+FORMAT = "revelio.model/5"
 MANIFEST = "manifest.json"
 REPORT_WEIGHTS = "report.onnx"
 TOKENIZER = "tokenizer.json"

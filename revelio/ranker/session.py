@@ -31,6 +31,7 @@ INPUTS = (
     "template_of_query",
     "incident_of_component",
     "near",
+    "incident_of_near",
 )
 OUTPUTS = ("tool", "template", "value", "abstain")
 
@@ -95,7 +96,7 @@ def network_inputs(incidents: Sequence[EncodedIncident]) -> dict[str, NDArray[An
     """Incidents end to end, by the network's input names: figures as float32, and what belongs to what as int64."""
     tools = np.cumsum([0, *(len(x.tools) for x in incidents)])
     templates = np.cumsum([0, *(len(x.templates) for x in incidents)])
-    queries = np.cumsum([0, *(len(x.queries) for x in incidents)])
+    near = np.cumsum([0, *(int(x.near.max()) + 1 for x in incidents)])
     every = range(len(incidents))
     figures = {
         "report": np.stack([x.report for x in incidents]),
@@ -109,7 +110,8 @@ def network_inputs(incidents: Sequence[EncodedIncident]) -> dict[str, NDArray[An
         "tool_of_template": np.concatenate([x.tool_of + tools[i] for i, x in enumerate(incidents)]),
         "template_of_query": np.concatenate([x.template_of + templates[i] for i, x in enumerate(incidents)]),
         "incident_of_component": np.repeat(every, [len(x.components) for x in incidents]),
-        "near": np.concatenate([x.near + queries[i] for i, x in enumerate(incidents)]),
+        "near": np.concatenate([x.near + near[i] for i, x in enumerate(incidents)]),
+        "incident_of_near": np.repeat(every, np.diff(near)),
     }
     inputs = {name: np.ascontiguousarray(value, dtype=np.float32) for name, value in figures.items()}
     return inputs | {name: np.ascontiguousarray(value, dtype=np.int64) for name, value in belongs.items()}

@@ -23,7 +23,7 @@ class TrainArguments:
     seed: int = 0
     epochs: int = 60
     """Epochs at most: a run ends early when it no longer gets better on the incidents held out from it."""
-    patience: int = 15
+    patience: int = 30
     """Epochs without getting better before it ends."""
     folds: int = 5
     members: int = 3

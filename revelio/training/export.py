@@ -31,6 +31,7 @@ _LENGTHS = {
     "template_of_query": "queries",
     "incident_of_component": "components",
     "near": "queries",
+    "incident_of_near": "asked",
     "tool": "tools",
     "template": "templates",
     "value": "queries",
@@ -99,8 +100,8 @@ def export_network(network: nn.Module, text: int, features: int, component: int,
     """Write the ranking network as ONNX with every list length free."""
     network = network.eval().cpu()
     widths = {"report": text, "tool_text": text, "template_text": text, "features": features, "components": component}
-    lengths = {"incidents": 1, "tools": 3, "templates": 5, "queries": 7, "components": 6}
-    belongs = {"tool_of_template": [0, 0, 1, 2, 2], "template_of_query": [0, 1, 1, 2, 3, 4, 4], "near": [0, 0, 1, 2, 2, 2, 6]}
+    lengths = {"incidents": 1, "tools": 3, "templates": 5, "queries": 7, "components": 6, "asked": 4}
+    belongs = {"tool_of_template": [0, 0, 1, 2, 2], "template_of_query": [0, 1, 1, 2, 3, 4, 4], "near": [0, 0, 1, 2, 2, 2, 3]}
 
     def sample(name: str) -> Tensor:
         if name in widths:

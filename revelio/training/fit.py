@@ -7,7 +7,6 @@ import math
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -31,14 +30,6 @@ RUN_FIRST = 0.4
 CHECKPOINT_EVERY = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """A trained network and after how many epochs it was best."""
-
-    network: Network
-    epochs: int
-
-
 def seeded(seed: int, text: str) -> str:
     """A hex digest that decides what is random about ``text``."""
     return hashlib.sha256(f"{seed}/{text}".encode()).hexdigest()
@@ -52,9 +43,8 @@ def fit(
     key: str,
     world: World,
     log: TrainingLog,
-    until: int | None = None,
-) -> Fitted:
-    """Train until ``arguments.epochs`` or ``until``, or until the loss on ``held`` (when there are any) no longer falls.
+) -> Network:
+    """Train for ``arguments.epochs``, or until the loss on ``held`` (when there are any) no longer falls: then the best is kept.
 
     An epoch's randomness depends on seed, part and epoch alone, so a resumed run is the same run.
     """
@@ -65,7 +55,7 @@ def fit(
     done = checkpoint.resume(path, network, optimizer, key) if arguments.resume else None
     losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
     wrapped = world.together(network)
-    for epoch in range(len(losses), until or arguments.epochs):
+    for epoch in range(len(losses), arguments.epochs):
         if held and epoch - _best_epoch(losses) >= arguments.patience:
             break
         began = time.monotonic()
@@ -75,7 +65,7 @@ def fit(
         for group in optimizer.param_groups:
             group["lr"] = rate
         loss = _epoch(wrapped, network, optimizer, known, arguments.batch_size, rng, world)
-        losses.append(world.agreed(_loss(network, held, arguments.batch_size, world.device)) if held else loss)
+        losses.append(world.agreed(held_out_loss(network, held, arguments.batch_size, world.device)) if held else loss)
         if held and _best_epoch(losses) == epoch + 1:
             best = {name: value.detach().clone() for name, value in network.state_dict().items()}
         took, saving = time.monotonic() - began, 0.0
@@ -86,7 +76,7 @@ def fit(
     if best:
         network.load_state_dict(best)
     world.wait()
-    return Fitted(network.eval(), _best_epoch(losses) if held else len(losses))
+    return network.eval()
 
 
 @torch.no_grad()
@@ -144,7 +134,7 @@ def _epoch(
 
 
 @torch.no_grad()
-def _loss(network: Network, held: Sequence[Example], size: int, device: torch.device) -> float:
+def held_out_loss(network: Network, held: Sequence[Example], size: int, device: torch.device) -> float:
     """Mean over the incidents, each with its first report."""
     network.eval()
     total = 0.0

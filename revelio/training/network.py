@@ -39,14 +39,15 @@ class Network(nn.Module):
         self.candidate_features = nn.Linear(features, width)
         self.candidate = nn.Sequential(nn.GELU(), nn.Dropout(dropout), nn.Linear(width, width), nn.GELU())
         self.weight_here = nn.Linear(width, 1)
-        self.with_here = nn.Sequential(nn.Linear(2 * width, width), nn.GELU(), nn.Dropout(dropout))
+        self.alone, self.beside = nn.Linear(width, width), nn.Linear(width, width, bias=False)
+        self.with_here = nn.Sequential(nn.GELU(), nn.Dropout(dropout))
         self.template = nn.Sequential(nn.Linear(4 * width + features, width), nn.GELU(), nn.Dropout(dropout))
         self.tool = nn.Sequential(nn.Linear(4 * width, width), nn.GELU(), nn.Dropout(dropout))
         self.context = nn.Linear(3 * width, width)
         self.value_bilinear = nn.Linear(width, width, bias=False)
         self.template_bilinear = nn.Linear(width, width, bias=False)
         self.tool_bilinear = nn.Linear(width, width, bias=False)
-        self.value_own = nn.Linear(width + features, 1)
+        self.value_own, self.value_read = nn.Linear(width, 1), nn.Linear(features, 1, bias=False)
         self.template_own = nn.Linear(width, 1)
         self.tool_own = nn.Linear(width, 1)
         self.abstain = nn.Sequential(nn.Linear(4 * width + component, width), nn.GELU(), nn.Dropout(dropout), nn.Linear(width, 1))
@@ -67,11 +68,13 @@ class Network(nn.Module):
         template_of_query: Tensor,
         incident_of_component: Tensor,
         near: Tensor,
+        incident_of_near: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """What the network itself says of several incidents end to end: whatever belongs together points to what it belongs to.
 
         Shapes: ``report [B,D]``, ``tool_text [K,D]``, ``template_text [T,D]``, ``features [N,F]`` of the queries,
-        ``components [M,G]``; ``near [N]`` is one number below N for all queries of an incident that ask of one component.
+        ``components [M,G]``; ``near [N]`` is one number below P for all queries of an incident that ask of one component, and
+        ``incident_of_near [P]`` that incident.
         Gives ``tool [K]``, ``template [T]``, ``value [N]`` and ``abstain [B]`` logits.
         """
         features, components = features * self.features_seen, components * self.component_seen
@@ -84,9 +87,10 @@ class Network(nn.Module):
         template_words = torch.tanh(self.project_text(template_text))
         said_to_template = said[incident_of_template]
         asked = self.candidate(self.candidate_features(features) + (template_words + said_to_template)[template_of_query])
-        asked = asked + self.with_here(torch.cat([asked, self._here(asked, near)], dim=-1))
+        here = self._here(asked, near, incident_of_near)
+        asked = asked + self.with_here(self.alone(asked) + self.beside(here)[near])
         value = (asked * self.value_bilinear(context)[incident_of_template[template_of_query]]).sum(-1)
-        value = value + self.value_own(torch.cat([asked, features], dim=-1)).squeeze(-1)
+        value = value + (self.value_own(asked) + self.value_read(features)).squeeze(-1)
 
         asked_max = pooled_max(asked, template_of_query, template_words)
         asked_mean = pooled_mean(asked, template_of_query, template_words)
@@ -122,13 +126,13 @@ class Network(nn.Module):
             tool = logsumexp(template, tool_of_template, tool)
         return tool, template, value, abstain
 
-    def _here(self, asked: Tensor, near: Tensor) -> Tensor:
-        """For each query, what all that ask of its component see together: their mean, weighted by what they are."""
+    def _here(self, asked: Tensor, near: Tensor, incident_of_near: Tensor) -> Tensor:
+        """``[P, W]``: what all that ask of one component see together, their mean weighted by what they are."""
         weight = torch.exp(self.weight_here(asked).clamp(-8.0, 8.0))
-        group = near.unsqueeze(-1)
-        total = torch.zeros_like(asked).scatter_add(0, group.expand_as(asked), weight * asked)
-        share = torch.zeros_like(weight).scatter_add(0, group, weight)
-        return (total / share.clamp(min=1e-6))[near]
+        group, like = near.unsqueeze(-1), incident_of_near.unsqueeze(-1).to(asked.dtype)
+        total = _rows(like, asked).scatter_add(0, group.expand_as(asked), weight * asked)
+        share = torch.zeros_like(like).scatter_add(0, group, weight)
+        return total / share.clamp(min=1e-6)
 
 
 class Committee(nn.Module):

@@ -2,7 +2,7 @@
 
 The report encoder is fine-tuned and exported first, and everything downstream reads its exported form, so that training
 sees exactly the vectors that serving will. Calibration is fitted on out-of-fold predictions; the final networks are trained
-on all of ``train``, for as many epochs as were best for the folds.
+on all of ``train``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import torch
@@ -70,12 +69,11 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
     known = _known(arguments, dataset, text, QueryEncoder(words, tool_texts, noise, reads=reads))
     usual, known = background(known), against_the_others(known)
 
-    unseen, best = _cross_validated(known, arguments, key, ours, log)
+    unseen = _cross_validated(known, arguments, key, ours, log)
     calibration = calibrate(unseen)
-    until = round(median(best)) if best else arguments.epochs
-    network, _ = _committee(known, (), "final", arguments, key, ours, log, until)
+    network = _committee(known, (), "final", arguments, key, ours, log)
     metrics = _held_out_metrics(unseen, calibration) | {
-        "epochs": float(until),
+        "epochs": float(arguments.epochs),
         "members": float(arguments.members),
         "train_incidents": float(len(known)),
         "train_reports": float(sum(len(e.encodings) for e in known)),
@@ -111,18 +109,16 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
 
 def _cross_validated(
     known: Sequence[Example], arguments: TrainArguments, key: str, ours: World, log: TrainingLog
-) -> tuple[list[Prediction], list[int]]:
-    """What is said of each example by networks that have not seen it, and after how many epochs each network was best."""
+) -> list[Prediction]:
+    """What is said of each example by networks that have not seen it."""
     unseen: list[Prediction] = []
-    best: list[int] = []
     folds = min(arguments.folds, len(known)) if len(known) >= 10 else 0
     for fold in range(folds):
         held = known[fold::folds]
         rest = [e for i, e in enumerate(known) if i % folds != fold]
-        committee, epochs = _committee(rest, held, f"fold-{fold}", arguments, key, ours, log)
-        best += epochs
-        unseen += [p for e in held for p in predict(committee, e, ours.device)]
-    return unseen, best
+        network = _committee(rest, held, f"fold-{fold}", arguments, key, ours, log)
+        unseen += [p for e in held for p in predict(network, e, ours.device)]
+    return unseen
 
 
 def _committee(
@@ -133,11 +129,10 @@ def _committee(
     key: str,
     ours: World,
     log: TrainingLog,
-    until: int | None = None,
-) -> tuple[Committee, list[int]]:
-    """Networks trained on the same examples, and after how many epochs each was best."""
-    fitted = [fit(known, held, f"{part}.{number}", arguments, key, ours, log, until) for number in range(arguments.members)]
-    return Committee([one.network for one in fitted]).eval(), [one.epochs for one in fitted]
+) -> Committee:
+    """Networks trained on the same examples."""
+    members = [fit(known, held, f"{part}.{number}", arguments, key, ours, log) for number in range(arguments.members)]
+    return Committee(members).eval()
 
 
 def _known(arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder) -> list[Example]:

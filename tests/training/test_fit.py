@@ -21,7 +21,7 @@ from revelio.training.examples import examples
 torch = pytest.importorskip("torch")
 
 from revelio.training.arguments import TrainArguments  # noqa: E402
-from revelio.training.fit import fit, predict  # noqa: E402
+from revelio.training.fit import fit, held_out_loss, predict  # noqa: E402
 from revelio.training.journal import Epoch, TrainingLog  # noqa: E402
 from revelio.training.network import Committee  # noqa: E402
 from revelio.training.world import World, world  # noqa: E402
@@ -51,27 +51,26 @@ def arguments(catalog: Catalog, tmp_path: Path) -> TrainArguments:
 
 def test_a_run_ends_when_it_no_longer_gets_better_on_what_was_held_out(known: list[Example], arguments: TrainArguments) -> None:
     log = Kept()
-    fitted = fit(known[4:], known[:4], "fold-0", arguments, "key", ALONE, log)
+    fit(known[4:], known[:4], "fold-0", arguments, "key", ALONE, log)
     losses = [e.held_out for e in log.epochs if e.held_out is not None]
-    assert len(losses) == len(log.epochs)
-    assert fitted.epochs == losses.index(min(losses)) + 1
-    assert len(losses) == min(arguments.epochs, fitted.epochs + arguments.patience)
+    assert len(losses) == len(log.epochs) < arguments.epochs
+    assert len(losses) == losses.index(min(losses)) + 1 + arguments.patience
 
 
 def test_the_best_weights_are_kept_and_not_the_last(known: list[Example], arguments: TrainArguments) -> None:
     log = Kept()
-    fitted = fit(known[4:], known[:4], "fold-0", replace(arguments, epochs=12, patience=12), "key", ALONE, log)
-    shorter = fit(known[4:], (), "fold-0", replace(arguments, epochs=12), "key", ALONE, Kept(), until=fitted.epochs)
-    for name, value in fitted.network.state_dict().items():
-        assert torch.equal(value, shorter.network.state_dict()[name]), name
+    network = fit(known[4:], known[:4], "fold-0", arguments, "key", ALONE, log)
+    losses = [e.held_out for e in log.epochs if e.held_out is not None]
+    assert losses[-1] > min(losses)
+    assert held_out_loss(network, known[:4], arguments.batch_size, ALONE.device) == pytest.approx(min(losses))
 
 
 def test_fewer_factors_are_one_softmax_over_templates_or_over_all_queries(
     known: list[Example], arguments: TrainArguments
 ) -> None:
     for factors in (1, 2):
-        fitted = fit(known[4:], (), "final", replace(arguments, epochs=2, factors=factors), "key", ALONE, Kept())
-        logits = predict(fitted.network, known[0], ALONE.device)[0].logits
+        network = fit(known[4:], (), "final", replace(arguments, epochs=2, factors=factors), "key", ALONE, Kept())
+        logits = predict(network, known[0], ALONE.device)[0].logits
         encoded = known[0].encodings[0]
         for k in range(len(encoded.tools)):
             own = torch.from_numpy(logits.template[encoded.tool_of == k])
@@ -83,7 +82,7 @@ def test_a_committee_says_the_mean_of_what_its_members_say(
     known: list[Example], arguments: TrainArguments, factors: Literal[1, 3]
 ) -> None:
     plain = replace(arguments, epochs=1, factors=factors)
-    members = [fit(known[4:], (), f"final.{n}", plain, "key", ALONE, Kept()).network for n in range(2)]
+    members = [fit(known[4:], (), f"final.{n}", plain, "key", ALONE, Kept()) for n in range(2)]
     one, other = (predict(m, known[0], ALONE.device)[0].logits for m in members)
     both = predict(Committee(members).eval(), known[0], ALONE.device)[0]
     assert not np.allclose(one.value, other.value)
@@ -96,12 +95,12 @@ def test_a_committee_says_the_mean_of_what_its_members_say(
 
 
 def test_a_network_that_is_blind_to_a_feature_does_not_change_with_it(known: list[Example], arguments: TrainArguments) -> None:
-    fitted = fit(known[4:], (), "final", replace(arguments, epochs=2, blind_to=("rank",)), "key", ALONE, Kept())
+    network = fit(known[4:], (), "final", replace(arguments, epochs=2, blind_to=("rank",)), "key", ALONE, Kept())
     encoded = known[0].encodings[0]
     changed = encoded.features.copy()
     changed[..., FEATURES.index("rank")] += 5.0
     twisted = replace(known[0], encodings=(replace(encoded, features=changed),))
-    before, after = (predict(fitted.network, e, ALONE.device)[0].logits for e in (known[0], twisted))
+    before, after = (predict(network, e, ALONE.device)[0].logits for e in (known[0], twisted))
     assert (before.value == after.value).all()
     assert (before.template == after.template).all()
 

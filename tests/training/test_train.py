@@ -122,6 +122,7 @@ def test_what_is_exported_scatters_rows_and_gives_what_torch_gives_for_several_i
         "template_of_query": torch.arange(40) % 6,
         "incident_of_component": torch.tensor([0, 0, 0, 1, 1]),
         "near": torch.arange(40) % 9,
+        "incident_of_near": torch.arange(9) % 2,
     }
     with torch.no_grad():
         expected = network(*(inputs[n] for n in INPUTS))
