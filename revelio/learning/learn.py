@@ -21,7 +21,7 @@ from revelio.ranker.versions import Comparison, LastRun, Learnt, VersionManifest
 from revelio.store import Store
 from revelio.store.judged import judged_answers, verdicts_after
 
-CAUTIONS = (3.0, 10.0, 30.0, 100.0)
+CAUTIONS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """How much a labelled incident weighs that is gone through again, and how tightly weights are held to zero.
 
 More is tried when less gave a head that is worse.
@@ -31,6 +31,12 @@ NEWEST = 1000
 """Judged answers that are learnt from, the latest."""
 REHEARSED, HELD_OUT = 80, 80
 """Labelled incidents that are gone through again so that nothing is forgotten, and that are kept out to compare."""
+
+DOUBT = 3.0
+"""By how much less sure the model is taken to be of what it goes through again.
+
+It learnt from those incidents, so that its own certainty would hide what a new weight does to others like them.
+"""
 
 Progress = Callable[[str, int, int], None]
 
@@ -140,7 +146,7 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
 
 def _labelled(arguments: LearnArguments, ranker: Ranker) -> tuple[list[Case], list[Case]]:
     dataset = open_dataset(arguments.dataset)
-    rehearsed = labelled(dataset, ranker, arguments.catalog, "train", most=REHEARSED)
+    rehearsed = labelled(dataset, ranker, arguments.catalog, "train", most=REHEARSED, doubt=DOUBT)
     return rehearsed, labelled(dataset, ranker, arguments.catalog, most=HELD_OUT)
 
 
