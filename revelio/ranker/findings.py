@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from revelio.anomaly import PRESENT
 from revelio.encoders.query import EncodedIncident, with_found
 from revelio.encoders.report import Floats
-from revelio.ranker.scoring import Ranking
+from revelio.ranker.scoring import Ranking, doubted
 from revelio.ranker.session import Ranker
 from revelio.types import Incident, Query
 
@@ -48,20 +48,24 @@ class Followed:
         return [i for i, _ in sorted(enumerate(keys), key=lambda pair: pair[1])]
 
     def mover(self, index: int, *, up: bool) -> int | None:
-        """The candidate whose result did most to move this one that way; None when none did."""
+        """The candidate whose result did most to move this one that way, or else the first that it overtook; None without."""
         if not self.weighed:
             return None
         pushes = self.weights[:, index] * (1 if up else -1)
         most = int(pushes.argmax())
-        return self.weighed[most] if pushes[most] > 0.01 else None
+        if pushes[most] > 0.01:
+            return self.weighed[most]
+        was, now = self.before.log_probability, self.log_probability
+        overtaken = (i for i in self.weighed if up and was[i] > was[index] and now[i] < now[index])
+        return next(overtaken, None)
 
 
 def follow(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]) -> Followed:
     """Rank anew, given the signal that candidates (by their index) showed when they were run.
 
-    The network learnt from people who went on looking: whatever was run did not show the cause. That is known of a result
-    that shows nothing unusual. One that stands out may be the cause itself: those keep the probability that they have
-    without their own results, and the rest share what is left as if those were not it.
+    The network learnt from people who went on looking: whatever was run did not show the cause, and its tool may not show it at
+    all. That is known of a result that shows nothing unusual. One that stands out may be the cause itself: those keep the
+    probability that they have without their own results, and the rest share what is left as if those were not it.
     """
     encoded = ranker.encode(replace(incident, findings=()), queries)
     passes: dict[frozenset[int], Ranking] = {}
@@ -75,7 +79,8 @@ def follow(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found
     telling = [i for i, signal in found.items() if signal >= PRESENT]
     dull = {i: signal for i, signal in found.items() if signal < PRESENT}
     before = given({})
-    suspects, everything = given(dull), given(found)
+    # What its neighbours fail to show is not held against a tool while one of its results stands out.
+    suspects, everything = given(dull), doubted(given(found), encoded, found)
     rest = without(everything, encoded, telling)
     left = max(_CERTAIN, 1.0 - float(np.exp(suspects.log_probability[telling]).sum()))
     log_left = np.full(len(queries), np.log(left), dtype=np.float32)
@@ -88,7 +93,8 @@ def follow(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found
         abstain=everything.abstain,
     )
     weighed = tuple(sorted(found, key=lambda i: -before.log_probability[i])[:_WEIGHED])
-    weights = [everything.log_probability - given({j: s for j, s in found.items() if j != i}).log_probability for i in weighed]
+    others = [{j: s for j, s in found.items() if j != i} for i in weighed]
+    weights = [everything.log_probability - doubted(given(fewer), encoded, fewer).log_probability for fewer in others]
     return Followed(encoded, before, after, log_left, weighed, np.array(weights, dtype=np.float32))
 
 

@@ -17,7 +17,7 @@ from revelio.encoders.inference import open_session
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
 from revelio.ranker.head import Head
-from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
+from revelio.ranker.scoring import Calibration, Logits, Ranking, doubted, rank
 from revelio.types import Incident, Query
 
 INPUTS = (
@@ -85,11 +85,12 @@ class Ranker:
         return ranking if self.head is None else self.head.apply(encoded, ranking)
 
     def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
-        """The whole way. With no candidates the ranking is empty and abstains."""
+        """The whole way; what was run already did not show the cause. With no candidates the ranking is empty and abstains."""
         if not queries:
             empty = np.zeros(0, dtype=np.float32)
             return Ranking((), empty, empty, empty, 1.0)
-        return self.ranking(self.encode(incident, queries))
+        encoded = self.encode(incident, queries)
+        return doubted(self.ranking(encoded), encoded, np.flatnonzero(encoded.feature("run")))
 
 
 def network_inputs(incidents: Sequence[EncodedIncident]) -> dict[str, NDArray[Any]]:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
+import pytest
 
-from revelio.ranker.scoring import Ranking
+from revelio.candidates import candidates
+from revelio.catalog import Catalog
+from revelio.encoders.query import QueryEncoder
+from revelio.encoders.report import HashingEncoder
+from revelio.ranker.scoring import DOUBT, Calibration, Logits, Ranking, doubted, rank
 from revelio.types import Query, QueryTemplate
+from tests.ranker.conftest import labelled
 
 FIRST, OTHER = (QueryTemplate(name, "t", name, "", "") for name in ("t.a", "t.b"))
 SCORED = (
@@ -34,3 +40,27 @@ def test_the_most_probable_comes_first_and_ties_go_by_template_and_bindings_howe
 def test_nothing_to_rank_has_an_empty_order() -> None:
     none = np.zeros(0, dtype=np.float32)
     assert Ranking((), none, none, none, 1.0).order().tolist() == []
+
+
+def test_each_query_that_was_run_and_did_not_show_the_cause_casts_doubt_on_its_tool(catalog: Catalog) -> None:
+    incident = labelled(5, "hog", "alpha").record.incident("it is slow")
+    queries = candidates(catalog, incident.evidence.entities)
+    text = HashingEncoder(64)
+    encoded = QueryEncoder(text, {}, {}).encode(incident, queries, text.encode([incident.report])[0])
+    assert len(encoded.tools) > 1, "one tool has nobody to lose to"
+
+    tool, template, value = (np.zeros(n, np.float32) for n in (len(encoded.tools), len(encoded.templates), len(queries)))
+    before = rank(encoded, Logits(tool, template, value, 0.0), Calibration())
+
+    def odds(*failed: int) -> float:
+        """Of the first candidate's tool, on a logarithmic scale."""
+        ranking = doubted(before, encoded, failed)
+        assert np.exp(ranking.log_probability).sum() == pytest.approx(1.0)
+        chance = float(np.exp(ranking.log_tool[0]))
+        return float(np.log(chance / (1 - chance)))
+
+    own = [i for i in range(len(queries)) if queries[i].template.tool == queries[0].template.tool]
+    other = next(i for i in range(len(queries)) if i not in own)
+    assert odds(own[0]) == pytest.approx(odds() - DOUBT, abs=1e-5)
+    assert odds(*own[:2]) == pytest.approx(odds() - 2 * DOUBT, abs=1e-5)
+    assert odds(other) > odds()
