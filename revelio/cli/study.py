@@ -47,7 +47,8 @@ def study(
     With --strangers models learn from one application of the training split and half of the kinds of faults, and are asked
     about another application and the other kinds: what to expect on a system, and of causes, that nobody showed them.
     "unsaid" is the same with a catalog whose templates do not say what they read, "ready_made" with that catalog and nothing
-    but a few ready-made figures of each entity. That takes half an hour on two cores.
+    but a few ready-made figures of each entity. anew3 is the model's top3 with the list ranked anew after each result.
+    That takes half an hour on two cores.
 
     \b
     Examples:
@@ -87,7 +88,11 @@ def _strangers(arguments: TrainArguments, only: list[str] | None, html: Path | N
     if json:
         emit(found)
         return
-    shares = ("top1", "top3", "template_top1", "place_top1")
-    rows = [(a.strangers, a.given, a.method, a.incidents, *(f"{getattr(a, share):.3f}" for share in shares)) for a in found]
+    shares = ("top1", "top3", "anew3", "template_top1", "place_top1")
+    rows = [(a.strangers, a.given, a.method, a.incidents, *(_share(getattr(a, share)) for share in shares)) for a in found]
     columns = ("strangers", "given", "method", "incidents", *shares)
     table("Asked about another application and other causes", columns, rows, numbers=range(3, len(columns)))
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

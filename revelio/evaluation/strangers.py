@@ -43,7 +43,10 @@ class Strangers:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How a method answered for strangers: shares of the incidents, each the mean over its reports."""
+    """How a method answered for strangers: shares of the incidents, each the mean over its reports.
+
+    ``anew3`` is the model's top 3 where the list is ranked anew after each result; None of other methods.
+    """
 
     strangers: str
     given: str
@@ -53,6 +56,7 @@ class Answered:
     top3: float
     template_top1: float
     place_top1: float
+    anew3: float | None = None
 
 
 def strangers(records: Sequence[Record]) -> tuple[Strangers, ...]:
@@ -88,12 +92,20 @@ def answer_strangers(whole: TrainArguments, progress: Progress = lambda what, do
                 train(replace(whole, dataset=data, out=model, catalog=catalog, resume=True), told)
             trained = Trained(load_ranker(model))
             seen = evaluate(
-                open_dataset(data), catalog, trained, splits=(ASKED,), baselines=(BoostedTrees(catalog), Anomaly(catalog))
+                open_dataset(data),
+                catalog,
+                trained,
+                splits=(ASKED,),
+                baselines=(BoostedTrees(catalog), Anomaly(catalog)),
+                runs=True,
             )
             for name, by_split in seen.by_method.items():
                 figures = by_split[ASKED]
                 assert isinstance(figures, FaultFigures)
-                found.append(_answered(one.name, given, "model" if name == trained.name else name, figures))
+                if name == trained.name:
+                    found.append(replace(_answered(one.name, given, "model", figures), anew3=seen.runs[ASKED].reranked[2]))
+                else:
+                    found.append(_answered(one.name, given, name, figures))
     return (*found, *_means(found))
 
 
@@ -142,8 +154,9 @@ def _means(found: Sequence[Answered]) -> Iterator[Answered]:
     for given, method in dict.fromkeys((a.given, a.method) for a in found):
         own = [a for a in found if (a.given, a.method) == (given, method)]
         incidents = sum(a.incidents for a in own)
-        top1, top3, template, place = (
-            sum(a.incidents * getattr(a, share) for a in own) / incidents
-            for share in ("top1", "top3", "template_top1", "place_top1")
-        )
-        yield Answered("all", given, method, incidents, top1, top3, template, place)
+        mean = {
+            share: sum(a.incidents * getattr(a, share) for a in own) / incidents
+            for share in ("top1", "top3", "template_top1", "place_top1", "anew3")
+            if getattr(own[0], share) is not None
+        }
+        yield Answered("all", given, method, incidents, **mean)
