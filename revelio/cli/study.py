@@ -79,7 +79,7 @@ def study(
 
 
 def _strangers(arguments: TrainArguments, only: list[str] | None, html: Path | None, json: bool) -> None:
-    from revelio.evaluation.strangers import answer_strangers
+    from revelio.evaluation.strangers import SHARES, answer_strangers
 
     if only or html:
         raise InvalidInputError("--strangers has no variants and no page: leave out --only and --html")
@@ -88,9 +88,8 @@ def _strangers(arguments: TrainArguments, only: list[str] | None, html: Path | N
     if json:
         emit(found)
         return
-    shares = ("top1", "top3", "anew3", "template_top1", "place_top1")
-    rows = [(a.strangers, a.given, a.method, a.incidents, *(_share(getattr(a, share)) for share in shares)) for a in found]
-    columns = ("strangers", "given", "method", "incidents", *shares)
+    rows = [(a.strangers, a.given, a.method, a.incidents, *(_share(getattr(a, share)) for share in SHARES)) for a in found]
+    columns = ("strangers", "given", "method", "incidents", *SHARES)
     table("Asked about another application and other causes", columns, rows, numbers=range(3, len(columns)))
 
 

@@ -28,6 +28,8 @@ from revelio.training.train import train
 
 ASKED = "new_app"
 """The split of the incidents that a model is asked about."""
+SHARES = ("top1", "top3", "anew3", "template_top1", "place_top1")
+"""The figures of ``Answered`` that are shares of incidents, as tables show them."""
 LEAST = 10
 """Incidents to learn from, and to be asked about, without which there is nothing to see."""
 
@@ -102,10 +104,8 @@ def answer_strangers(whole: TrainArguments, progress: Progress = lambda what, do
             for name, by_split in seen.by_method.items():
                 figures = by_split[ASKED]
                 assert isinstance(figures, FaultFigures)
-                if name == trained.name:
-                    found.append(replace(_answered(one.name, given, "model", figures), anew3=seen.runs[ASKED].reranked[2]))
-                else:
-                    found.append(_answered(one.name, given, name, figures))
+                anew = seen.runs[ASKED].reranked[2] if name == trained.name else None
+                found.append(_answered(one.name, given, "model" if name == trained.name else name, figures, anew))
     return (*found, *_means(found))
 
 
@@ -145,9 +145,9 @@ def _half(record: Record) -> int | None:
     return hashlib.sha256(f"half/{fault.kind}".encode()).digest()[0] % 2
 
 
-def _answered(strangers: str, given: str, method: str, figures: FaultFigures) -> Answered:
+def _answered(strangers: str, given: str, method: str, figures: FaultFigures, anew3: float | None) -> Answered:
     shares = (figures.top1, figures.top3, figures.template_top1, figures.place_top1)
-    return Answered(strangers, given, method, figures.incidents, *shares)
+    return Answered(strangers, given, method, figures.incidents, *shares, anew3)
 
 
 def _means(found: Sequence[Answered]) -> Iterator[Answered]:
@@ -156,7 +156,7 @@ def _means(found: Sequence[Answered]) -> Iterator[Answered]:
         incidents = sum(a.incidents for a in own)
         mean = {
             share: sum(a.incidents * getattr(a, share) for a in own) / incidents
-            for share in ("top1", "top3", "template_top1", "place_top1", "anew3")
+            for share in SHARES
             if getattr(own[0], share) is not None
         }
         yield Answered("all", given, method, incidents, **mean)

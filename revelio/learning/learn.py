@@ -32,8 +32,8 @@ NEWEST = 1000
 REHEARSED, HELD_OUT = 80, 80
 """Labelled incidents that are gone through again so that nothing is forgotten, and that are kept out to compare."""
 
-DOUBT = 3.0
-"""By how much less sure the model is taken to be of what it goes through again.
+REHEARSED_TEMPERATURE = 3.0
+"""Times its own, the model's temperature for what it goes through again.
 
 It learnt from those incidents, so that its own certainty would hide what a new weight does to others like them.
 """
@@ -146,7 +146,7 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
 
 def _labelled(arguments: LearnArguments, ranker: Ranker) -> tuple[list[Case], list[Case]]:
     dataset = open_dataset(arguments.dataset)
-    rehearsed = labelled(dataset, ranker, arguments.catalog, "train", most=REHEARSED, doubt=DOUBT)
+    rehearsed = labelled(dataset, ranker, arguments.catalog, "train", most=REHEARSED, temperature=REHEARSED_TEMPERATURE)
     return rehearsed, labelled(dataset, ranker, arguments.catalog, most=HELD_OUT)
 
 

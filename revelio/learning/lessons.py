@@ -66,18 +66,18 @@ def judged(answers: Iterable[SavedAnswer], ranker: Ranker, catalog: Catalog) -> 
     )
 
 
-def labelled(dataset: Dataset, ranker: Ranker, catalog: Catalog, *splits: str, most: int, doubt: float = 1.0) -> list[Case]:
+def labelled(dataset: Dataset, ranker: Ranker, catalog: Catalog, *splits: str, most: int, temperature: float = 1.0) -> list[Case]:
     """At most ``most`` incidents of these splits, chosen by a hash of their ids; with none named, of all but ``train``.
 
-    They are ranked with the model's temperature ``doubt`` times over.
+    They are ranked at ``temperature`` times the model's own.
     """
     if not splits:
         splits = tuple(sorted({*dataset.splits.values()} - {"train"})) or ("repeat", "new_location", "new_fault", "no_fault")
     chosen = sorted(dataset.read(*splits), key=lambda x: hashlib.sha256(x.record.id.encode()).digest())[:most]
-    return [c for incident in chosen for c in _cases(incident, ranker, catalog, doubt)]
+    return [c for incident in chosen for c in _cases(incident, ranker, catalog, temperature)]
 
 
-def _cases(incident: LabelledIncident, ranker: Ranker, catalog: Catalog, doubt: float) -> Iterator[Case]:
+def _cases(incident: LabelledIncident, ranker: Ranker, catalog: Catalog, temperature: float) -> Iterator[Case]:
     record = incident.record
     for example in case(incident, catalog).examples[:REPORTS]:
         best = int(example.grades.max(initial=0))
@@ -86,7 +86,7 @@ def _cases(incident: LabelledIncident, ranker: Ranker, catalog: Catalog, doubt: 
             continue
         encoded = ranker.encode(example.incident, example.queries)
         right = np.flatnonzero((example.grades >= best) & (example.grades > 0))
-        yield Case(record.id, _lesson(encoded, ranker, right, 1.0, doubt))
+        yield Case(record.id, _lesson(encoded, ranker, right, 1.0, temperature))
 
 
 def _judged(answer: SavedAnswer, group: str, ranker: Ranker, catalog: Catalog) -> Judged | None:
@@ -119,11 +119,11 @@ def _judged(answer: SavedAnswer, group: str, ranker: Ranker, catalog: Catalog) -
 _WEIGHTS = {"found": FOUND, "helpful": HELPFUL, "not_useful": NOT_USEFUL}
 
 
-def _lesson(encoded: EncodedIncident, ranker: Ranker, right: Iterable[int], weight: float, doubt: float = 1.0) -> Lesson:
+def _lesson(encoded: EncodedIncident, ranker: Ranker, right: Iterable[int], weight: float, temperature: float = 1.0) -> Lesson:
     """``right`` are indices of outcomes; without any, that nothing points at a fault is right."""
     marked = np.zeros(len(encoded.queries) + 1, dtype=np.bool_)
     marked[list(right) or [-1]] = True
-    calibration = replace(ranker.calibration, temperature=doubt * ranker.calibration.temperature)
+    calibration = replace(ranker.calibration, temperature=temperature * ranker.calibration.temperature)
     return Lesson(encoded, rank(encoded, ranker.logits(encoded), calibration), marked, weight)
 
 

@@ -15,10 +15,12 @@ def _mean_certainty(cases: list[Case]) -> float:
     return float(np.mean([np.exp(c.lesson.ranking.log_probability.max()) for c in cases]))
 
 
-def test_with_doubt_the_same_incidents_are_ranked_alike_and_with_less_certainty(rehearsal: Path, base: Recommender) -> None:
+def test_at_a_higher_temperature_the_same_incidents_are_ranked_alike_and_with_less_certainty(
+    rehearsal: Path, base: Recommender
+) -> None:
     dataset, catalog = open_dataset(rehearsal), base.catalog
     sure = labelled(dataset, base.ranker, catalog, "train", most=6)
-    unsure = labelled(dataset, base.ranker, catalog, "train", most=6, doubt=3.0)
+    unsure = labelled(dataset, base.ranker, catalog, "train", most=6, temperature=3.0)
 
     assert [c.incident for c in unsure] == [c.incident for c in sure]
     assert all((a.lesson.right == b.lesson.right).all() for a, b in zip(sure, unsure, strict=True))

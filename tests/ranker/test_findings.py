@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from revelio.catalog import Catalog
-from revelio.encoders.query import EncodedIncident, QueryEncoder
+from revelio.encoders.query import EncodedIncident, QueryEncoder, with_found
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import NotFoundError
 from revelio.ranker.findings import follow
-from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
+from revelio.ranker.scoring import DOUBT, Calibration, Logits, Ranking, rank
 from revelio.recommender import Recommender
 from revelio.types import Finding, Incident, Query, RankedQuery
 from tests.ranker.conftest import PLACES, labelled
@@ -143,3 +143,24 @@ def test_a_candidate_is_found_with_its_place_among_all(recommender: Recommender,
     assert recommender.find(incident, fifth.query.id) == fifth
     with pytest.raises(NotFoundError, match="nothing-like"):
         recommender.find(incident, "nothing-like-it")
+
+
+def _odds(ranking: Ranking, index: int) -> float:
+    """Of a candidate's tool, on a logarithmic scale."""
+    chance = float(np.exp(ranking.log_tool[index]))
+    return float(np.log(chance / (1.0 - chance)))
+
+
+def test_a_dull_result_casts_doubt_on_its_tool_unless_another_of_its_results_stands_out(
+    made: Made, catalog: Catalog, incident: Incident
+) -> None:
+    queries = Recommender(made, catalog).candidates(incident)  # type: ignore[arg-type]
+    first, second = (i for i in range(len(queries)) if queries[i].template.tool == queries[0].template.tool and i < 2)
+    encoded = made.encode(incident, queries)
+    plain = made.ranking(replace(encoded, features=with_found(encoded, {first: 0.0})))
+
+    dull = follow(made, incident, queries, {first: 0.0})  # type: ignore[arg-type]
+    assert _odds(dull.after, second) == pytest.approx(_odds(plain, second) - DOUBT, abs=1e-3)
+
+    beside = follow(made, incident, queries, {first: 0.0, second: 0.9})  # type: ignore[arg-type]
+    assert beside.log_probability[second] == pytest.approx(plain.log_probability[second], abs=1e-5)

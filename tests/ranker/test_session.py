@@ -1,0 +1,28 @@
+"""The bundled ranker at work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from revelio.ranker.artifact import load_ranker
+from revelio.ranker.scoring import DOUBT
+from revelio.settings import BUNDLED, load_settings
+from revelio.types import Finding
+from revelio.workbench import Workbench
+
+
+def test_a_query_that_was_run_and_did_not_show_the_cause_costs_its_tool_more_than_the_network_makes_of_it() -> None:
+    bench, ranker = Workbench(load_settings()), load_ranker(BUNDLED / "model")
+    incident = bench.incidents.get(bench.incidents.ids()[0]).incident()
+    queries = bench.recommender.candidates(incident)
+    first = int(ranker.rank(incident, queries).order(1)[0])
+    tried = replace(incident, findings=(Finding(queries[first].template.id, queries[first].bindings, 0.0),))
+
+    network, ranked = ranker.ranking(ranker.encode(tried, queries)), ranker.rank(tried, queries)
+    other = next(i for i, q in enumerate(queries) if q.template.tool != queries[first].template.tool)
+    lost = (ranked.log_tool - network.log_tool)[[other, first]]
+    assert lost[0] - lost[1] == pytest.approx(DOUBT, abs=1e-4)
+    assert np.exp(ranked.log_probability).sum() == pytest.approx(1.0, abs=1e-4)
