@@ -47,8 +47,8 @@ def study(
     With --strangers models learn from one application of the training split and half of the kinds of faults, and are asked
     about another application and the other kinds: what to expect on a system, and of causes, that nobody showed them.
     "unsaid" is the same with a catalog whose templates do not say what they read, "ready_made" with that catalog and nothing
-    but a few ready-made figures of each entity. anew3 is the model's top3 with the list ranked anew after each result.
-    That takes half an hour on two cores.
+    but a few ready-made figures of each entity. confidence is the probability that the first query was given, anew3 the
+    model's top3 with the list ranked anew after each result. That takes half an hour on two cores.
 
     \b
     Examples:

@@ -13,6 +13,7 @@ _COLUMNS = (
     ("template", "template_top1"),
     ("place", "place_top1"),
     ("MRR", "mrr"),
+    ("confidence", "confidence"),
     ("ECE", "ece"),
     ("ECE by chance", "ece_chance"),
 )

@@ -16,6 +16,7 @@ SHARES = {
     "place_top1": "place",
     "mrr": "MRR",
     "average_rank": "rank",
+    "confidence": "confidence",
     "ece": "ECE",
     "ece_chance": "by chance",
 }

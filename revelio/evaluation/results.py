@@ -15,7 +15,8 @@ Interval = tuple[float, float]
 class FaultFigures:
     """One method on one split of incidents that have a fault. Each incident counts once, as the mean over its reports.
 
-    ``left_out`` incidents had no proven query that shows the cause, so there was nothing to find. ``ece_chance`` is the
+    ``left_out`` incidents had no proven query that shows the cause, so there was nothing to find. ``confidence`` is the
+    probability that the first query was given, to be compared with ``top1``. ``ece_chance`` is the
     ``ece`` to be expected of so few incidents were every probability exactly right.
     """
 
@@ -32,6 +33,7 @@ class FaultFigures:
     accepted_top3: float
     template_top1: float
     place_top1: float
+    confidence: float
     ece: float
     ece_chance: float
     abstained: float

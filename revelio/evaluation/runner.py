@@ -16,12 +16,14 @@ from revelio.evaluation.errors import by_kind, missed
 from revelio.evaluation.method import Baseline, Example, Floats, Method
 from revelio.evaluation.metrics import Outcome
 from revelio.evaluation.results import BySplit, ControlFigures, Evaluation, Failure, FaultFigures, Figures
-from revelio.evaluation.runs import RunsCurve, runs_curve
+from revelio.evaluation.runs import RunsCurve, runs_curve, together
 from revelio.incidents.dataset import SPLITS, TEST_WRITERS, Dataset, LabelledIncident
 from revelio.incidents.exchange import FaultRecord
 
 TRAINING = "train"
 CONTROLS = "no_fault"
+ALL = "all"
+"""Names the curve over the incidents of all splits together."""
 TEST_SPLITS = tuple(s for s in SPLITS if s != TRAINING)
 Progress = Callable[[str, int, int], None]
 
@@ -129,12 +131,16 @@ def _score(method: Method, cases: Sequence[Case], failures: list[Failure], progr
 
 
 def _curves(method: Method, cases: Sequence[Case], wanted: Sequence[str], progress: Progress) -> dict[str, RunsCurve]:
-    curves = {}
+    curves: dict[str, RunsCurve] = {}
+    incidents = []
     for number, split in enumerate(wanted):
         progress("run queries", number, len(wanted))
         inside = [c.examples for c in cases if c.split == split and c.findable]
         if inside:
             curves[split] = runs_curve(method, inside)
+            incidents.append(len(inside))
+    if len(curves) > 1:
+        curves[ALL] = together(tuple(curves.values()), incidents)
     return curves
 
 
@@ -166,6 +172,7 @@ def _fault_figures(by_incident: Sequence[Sequence[Outcome]], left_out: int) -> F
         "accepted_top3": _means(by_incident, lambda x: metrics.accepted_hits(x, 3)),
         "template_top1": _means(by_incident, lambda x: np.array([float(o.template_right) for o in x])),
         "place_top1": _means(by_incident, lambda x: np.array([float(o.place_right) for o in x])),
+        "confidence": _means(by_incident, lambda x: np.array([o.confidence for o in x])),
         "abstained": _means(by_incident, _abstained),
     }
     confidence = np.array([o.confidence for o in flat])

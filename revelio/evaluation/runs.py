@@ -52,3 +52,12 @@ def runs_curve(method: Method, by_incident: Sequence[Sequence[Example]]) -> Runs
         return tuple(float(np.mean([np.mean([n <= k for n in one]) for one in needed])) for k in range(1, MOST_RUNS + 1))
 
     return RunsCurve(curve(rerank=False), curve(rerank=True))
+
+
+def together(curves: Sequence[RunsCurve], incidents: Sequence[int]) -> RunsCurve:
+    """One curve over all ``incidents`` of several."""
+
+    def mean(shares: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+        return tuple(float(np.average(after, weights=incidents)) for after in zip(*shares, strict=True))
+
+    return RunsCurve(mean([c.fixed for c in curves]), mean([c.reranked for c in curves]))

@@ -28,8 +28,8 @@ from revelio.training.train import train
 
 ASKED = "new_app"
 """The split of the incidents that a model is asked about."""
-SHARES = ("top1", "top3", "anew3", "template_top1", "place_top1")
-"""The figures of ``Answered`` that are shares of incidents, as tables show them."""
+SHARES = ("top1", "confidence", "top3", "anew3", "template_top1", "place_top1")
+"""The figures of ``Answered`` that are means over incidents, as tables show them."""
 LEAST = 10
 """Incidents to learn from, and to be asked about, without which there is nothing to see."""
 
@@ -45,9 +45,10 @@ class Strangers:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How a method answered for strangers: shares of the incidents, each the mean over its reports.
+    """How a method answered for strangers: means over the incidents, each the mean over its reports.
 
-    ``anew3`` is the model's top 3 where the list is ranked anew after each result; None of other methods.
+    ``confidence`` is the probability that the first query was given, ``anew3`` the model's top 3 where the list is ranked anew
+    after each result; None of other methods.
     """
 
     strangers: str
@@ -55,6 +56,7 @@ class Answered:
     method: str
     incidents: int
     top1: float
+    confidence: float
     top3: float
     template_top1: float
     place_top1: float
@@ -146,7 +148,7 @@ def _half(record: Record) -> int | None:
 
 
 def _answered(strangers: str, given: str, method: str, figures: FaultFigures, anew3: float | None) -> Answered:
-    shares = (figures.top1, figures.top3, figures.template_top1, figures.place_top1)
+    shares = (figures.top1, figures.confidence, figures.top3, figures.template_top1, figures.place_top1)
     return Answered(strangers, given, method, figures.incidents, *shares, anew3)
 
 

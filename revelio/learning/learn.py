@@ -32,8 +32,8 @@ NEWEST = 1000
 REHEARSED, HELD_OUT = 80, 80
 """Labelled incidents that are gone through again so that nothing is forgotten, and that are kept out to compare."""
 
-REHEARSED_TEMPERATURE = 3.0
-"""Times its own, the model's temperature for what it goes through again.
+REHEARSED_TEMPERATURE = 2.0
+"""At which the model ranks what it goes through again.
 
 It learnt from those incidents, so that its own certainty would hide what a new weight does to others like them.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def judged(answers: Iterable[SavedAnswer], ranker: Ranker, catalog: Catalog) -> 
 def labelled(dataset: Dataset, ranker: Ranker, catalog: Catalog, *splits: str, most: int, temperature: float = 1.0) -> list[Case]:
     """At most ``most`` incidents of these splits, chosen by a hash of their ids; with none named, of all but ``train``.
 
-    They are ranked at ``temperature`` times the model's own.
+    They are ranked at ``temperature``.
     """
     if not splits:
         splits = tuple(sorted({*dataset.splits.values()} - {"train"})) or ("repeat", "new_location", "new_fault", "no_fault")
@@ -123,8 +123,7 @@ def _lesson(encoded: EncodedIncident, ranker: Ranker, right: Iterable[int], weig
     """``right`` are indices of outcomes; without any, that nothing points at a fault is right."""
     marked = np.zeros(len(encoded.queries) + 1, dtype=np.bool_)
     marked[list(right) or [-1]] = True
-    calibration = replace(ranker.calibration, temperature=temperature * ranker.calibration.temperature)
-    return Lesson(encoded, rank(encoded, ranker.logits(encoded), calibration), marked, weight)
+    return Lesson(encoded, rank(encoded, ranker.logits(encoded), ranker.calibration, temperature), marked, weight)
 
 
 def _groups(answers: list[SavedAnswer]) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -22,7 +21,7 @@ from revelio.ranker.scoring import Calibration
 from revelio.ranker.session import Ranker
 from revelio.types import Reading
 
-FORMAT = "revelio.model/5"
+FORMAT = "revelio.model/6"
 MANIFEST = "manifest.json"
 REPORT_WEIGHTS = "report.onnx"
 TOKENIZER = "tokenizer.json"
@@ -49,7 +48,6 @@ class Manifest(BaseModel):
     tool_texts: dict[str, str]
     noise: dict[str, float]
     reads: dict[str, tuple[Reading, ...]] = {}
-    temperature: float
     abstain_slope: float
     abstain_offset: float
     metrics: dict[str, float]
@@ -59,7 +57,7 @@ class Manifest(BaseModel):
     @property
     def calibration(self) -> Calibration:
         """The fitted calibration."""
-        return Calibration(self.temperature, self.abstain_slope, self.abstain_offset)
+        return Calibration(self.abstain_slope, self.abstain_offset)
 
 
 def save_manifest(folder: Path, manifest: Manifest) -> None:
@@ -143,11 +141,6 @@ def _load_background(path: Path) -> Background:
     except ValidationError as error:
         raise ArtifactError(f"{path}: damaged: {error.errors()[0]['msg']}; restore it or train again") from error
     return Background({template: Usual(*usual) for template, usual in found.items()})
-
-
-def calibration_fields(calibration: Calibration) -> dict[str, float]:
-    """As the manifest's fields."""
-    return asdict(calibration)
 
 
 def _sha256(path: Path) -> str:

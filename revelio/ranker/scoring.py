@@ -32,9 +32,8 @@ class Logits:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Fitted on validation incidents: a temperature for the three softmaxes, slope and offset for the abstain logit."""
+    """Slope and offset for the abstain logit, fitted on incidents that the networks had not seen."""
 
-    temperature: float = 1.0
     abstain_slope: float = 1.0
     abstain_offset: float = 0.0
 
@@ -79,15 +78,14 @@ class Ranking:
         return query.template.id, query.bindings
 
 
-def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration) -> Ranking:
-    """Normalise each level among the candidates that exist."""
-    t = calibration.temperature
+def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration, temperature: float = 1.0) -> Ranking:
+    """Normalise each level among the candidates that exist; the higher the ``temperature``, the less sure."""
     template = encoded.template_of
     return Ranking(
         queries=encoded.queries,
-        log_tool=_log_softmax(logits.tool / t, np.zeros_like(logits.tool, dtype=np.int64))[encoded.tool_of[template]],
-        log_template=_log_softmax(logits.template / t, encoded.tool_of)[template],
-        log_value=_log_softmax(logits.value / t, template),
+        log_tool=_log_softmax(logits.tool / temperature, np.zeros_like(logits.tool, dtype=np.int64))[encoded.tool_of[template]],
+        log_template=_log_softmax(logits.template / temperature, encoded.tool_of)[template],
+        log_value=_log_softmax(logits.value / temperature, template),
         abstain=_sigmoid(calibration.abstain_slope * logits.abstain + calibration.abstain_offset),
     )
 

@@ -1,4 +1,8 @@
-"""Probabilities that mean what they say: fitted on predictions for incidents that the network was not trained on."""
+"""An abstain score that means what it says: fitted on predictions for incidents that the networks were not trained on.
+
+What is said of queries is left as it is: incidents that are left out are like those that stay, and what they would have
+changed makes the networks too sure of what is new.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import numpy as np
 
 from revelio.encoders.query import EncodedIncident
 from revelio.encoders.report import Floats
-from revelio.ranker.scoring import Calibration, Logits, rank
+from revelio.ranker.scoring import Calibration, Logits
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,28 +27,9 @@ class Prediction:
 
 
 def calibrate(predictions: Sequence[Prediction]) -> Calibration:
-    """Temperature by the log loss of the first query's probability against its being right; abstain by Platt's scaling.
-
-    Platt (1999), with his smoothed targets; Guo et al. (2017) for the temperature. Without predictions: no change.
-    """
-    faulty = [p for p in predictions if p.faulty]
-    temperature = 1.0
-    if faulty:
-        grid = np.exp(np.linspace(np.log(0.2), np.log(5.0), 65))
-        temperature = float(min(grid, key=lambda t: _first_query_loss(faulty, float(t))))
+    """Abstain by the scaling of Platt (1999), with his smoothed targets. Without predictions: no change."""
     slope, offset = _platt([p.logits.abstain for p in predictions], [not p.faulty for p in predictions])
-    return Calibration(temperature, slope, offset)
-
-
-def _first_query_loss(predictions: Sequence[Prediction], temperature: float) -> float:
-    losses = []
-    for p in predictions:
-        joint = rank(p.encoded, p.logits, Calibration(temperature)).log_probability
-        top = int(np.argmax(joint))
-        confidence = float(np.clip(np.exp(joint[top]), 1e-4, 1 - 1e-4))
-        right = p.grades[top] >= p.grades.max()
-        losses.append(-np.log(confidence if right else 1.0 - confidence))
-    return float(np.mean(losses))
+    return Calibration(slope, offset)
 
 
 def _platt(logits: Sequence[float], calm: Sequence[bool]) -> tuple[float, float]:

@@ -12,10 +12,10 @@ Ranks debugging queries for a bug report: P(tool | report, evidence) x P(templat
 |---|---|
 | trained on | dataset `{dataset}`, catalog `{catalog}`, seed {seed} |
 | incidents, reports | {incidents:.0f}, {reports:.0f} |
-| networks, whose mean it is | {members:.0f} |
+| networks, whose mean probability it gives | {members:.0f} |
 | out-of-fold top-1 / top-3 (train split, cross-validated) | {top1} / {top3} |
 | report encoder | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), int8 ONNX |
-| calibration | temperature {temperature:.2f}; abstain slope {slope:.2f}, offset {offset:.2f} |
+| calibration | abstain slope {slope:.2f}, offset {offset:.2f} |
 
 Figures on the frozen test splits, beside the baselines: `revelio eval --baselines`.
 
@@ -42,7 +42,6 @@ def model_card(manifest: Manifest) -> str:
         reports=metrics.get("train_reports", 0.0),
         top1=metrics.get("held_out_top1", "not measured"),
         top3=metrics.get("held_out_top3", "not measured"),
-        temperature=manifest.temperature,
         slope=manifest.abstain_slope,
         offset=manifest.abstain_offset,
     )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import shutil
 import warnings
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -110,41 +108,6 @@ def export_network(network: nn.Module, text: int, features: int, component: int,
 
     axes = {name: {0: what} for name, what in _LENGTHS.items()}
     _export(network, tuple(sample(name) for name in INPUTS), path, list(INPUTS), list(OUTPUTS), axes)
-    scatter_rows(path)
-
-
-def scatter_rows(path: Path) -> None:
-    """Rewrite a network in ONNX so that what it sums and compares by group takes whole rows: the same result in half the time.
-
-    Torch writes ``ScatterElements``, which looks up the group of each figure of a row; all that the network scatters are rows,
-    for which there is ``ScatterND``. A file that was rewritten already stays as it is.
-    """
-    import onnx  # noqa: PLC0415  an extra that only exporting needs
-    from onnxscript import optimizer  # noqa: PLC0415
-
-    # Torch asks in the graph for ranks that are known: the optimizer takes those branches out, and warns of each that no other
-    # fits there.
-    logging.getLogger("onnxscript").setLevel(logging.ERROR)
-    model = optimizer.optimize(onnx.load(path))
-    made_by = {name: node for node in model.graph.node for name in node.output}
-
-    def made(name: str, by: str) -> Any:
-        return node if (node := made_by.get(name)) is not None and node.op_type == by else None
-
-    for node in model.graph.node:
-        if node.op_type != "ScatterElements":
-            continue
-        # An index as wide as the rows was repeated from one column. That of single figures, as for logsumexp, is none.
-        _, index, values = node.input
-        column = wide.input[0] if (wide := made(index, "Expand")) else index
-        if made(column, "Unsqueeze"):
-            # Torch cuts what is to be added to the size of the index, which is its own.
-            cut = made(values, "Slice")
-            if cut and (size := made(cut.input[2], "Shape")) and size.input[0] == index:
-                node.input[2] = cut.input[0]
-            node.op_type, node.input[1] = "ScatterND", column
-            del node.attribute[[a.name for a in node.attribute].index("axis")]
-    onnx.save(optimizer.optimize(model), path)
 
 
 def _export(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -36,6 +37,11 @@ class TrainingLog:
         self._learning = self._saving = 0.0
 
     @property
+    def seconds(self) -> float:
+        """Spent on learning and on checkpoints so far, with what was spent before a run was resumed."""
+        return self._learning + self._saving
+
+    @property
     def checkpoint_share(self) -> float:
         """Seconds spent on checkpoints for each second of learning, so far."""
         return self._saving / self._learning if self._learning else 0.0
@@ -45,9 +51,14 @@ class TrainingLog:
         """A new log unless a run is resumed."""
         if not leads:
             return cls(None, lambda what, done, total: None)
+        log = cls(out / LOG, progress)
         if not resume:
             (out / LOG).unlink(missing_ok=True)
-        return cls(out / LOG, progress)
+        elif (out / LOG).is_file():
+            for line in (out / LOG).read_text(encoding="utf-8").splitlines():
+                with suppress(ValueError):  # the line that was being written when the run was killed
+                    log._spent(Epoch(**json.loads(line)))
+        return log
 
     def say(self, what: str, done: int, total: int) -> None:
         """Progress that is no epoch."""
@@ -55,10 +66,13 @@ class TrainingLog:
 
     def note(self, epoch: Epoch) -> None:
         """Keep it and show it."""
-        self._learning += epoch.seconds
-        self._saving += epoch.checkpoint_seconds
+        self._spent(epoch)
         held = "" if epoch.held_out is None else f", held out {epoch.held_out:.3f}"
         self._progress(f"train {epoch.part}, loss {epoch.loss:.3f}{held}", epoch.epoch, epoch.of)
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({k: round(v, 5) if isinstance(v, float) else v for k, v in asdict(epoch).items()}) + "\n")
+
+    def _spent(self, epoch: Epoch) -> None:
+        self._learning += epoch.seconds
+        self._saving += epoch.checkpoint_seconds

@@ -18,9 +18,9 @@ ABSTAIN = 0.5
 def log_probabilities(tool: Tensor, template: Tensor, value: Tensor, inputs: Mapping[str, Tensor]) -> Tensor:
     """``[N]``: log P(tool) + log P(template | tool) + log P(values | template), each among what exists in its incident."""
     incident, at, of = inputs["incident_of_tool"], inputs["tool_of_template"], inputs["template_of_query"]
-    log_tool = tool - logsumexp(tool, incident, inputs["report"][:, 0])[incident]
-    log_template = template - logsumexp(template, at, tool)[at] + log_tool[at]
-    return value - logsumexp(value, of, template)[of] + log_template[of]
+    log_tool = tool - logsumexp(tool, incident, inputs["report"])[incident]
+    log_template = template - logsumexp(template, at, inputs["tool_text"])[at] + log_tool[at]
+    return value - logsumexp(value, of, inputs["template_text"])[of] + log_template[of]
 
 
 def objective(joint: Tensor, grades: Tensor, incident: Tensor, abstain: Tensor, faulty: Tensor) -> Tensor:
@@ -31,7 +31,7 @@ def objective(joint: Tensor, grades: Tensor, incident: Tensor, abstain: Tensor, 
     best = torch.zeros_like(abstain).scatter_reduce(0, incident, grades, "amax", include_self=True)[incident]
     loss = ABSTAIN * functional.binary_cross_entropy_with_logits(abstain, 1.0 - faulty)
     for accepted, weight in (((grades > 0) & (grades >= best), 1.0), (grades > 0, ANY_ACCEPTED)):
-        mass = logsumexp(joint[accepted], incident[accepted], abstain)
+        mass = logsumexp(joint[accepted], incident[accepted], abstain.unsqueeze(-1))
         has = (mass > EMPTY / 2).float()
         loss = loss + weight * (-mass * has).sum() / has.sum().clamp(min=1.0)
     return loss

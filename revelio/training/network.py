@@ -8,7 +8,7 @@ text. Each level's logit is a dot product with the context (report + evidence) p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +32,7 @@ class Network(nn.Module):
         """
         super().__init__()
         self.factors = factors
+        self.blind = False
         self.register_buffer("features_seen", torch.ones(features))
         self.register_buffer("component_seen", torch.ones(component))
         self.project_text = nn.Linear(text, width)
@@ -53,8 +54,18 @@ class Network(nn.Module):
         self.abstain = nn.Sequential(nn.Linear(4 * width + component, width), nn.GELU(), nn.Dropout(dropout), nn.Linear(width, 1))
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Logits of ``tool [K]``, ``template [T]``, ``value [N]`` and ``abstain [B]``; the inputs are those of ``logits``."""
-        return self.merged(self.logits(*inputs), inputs)
+        """Logits of ``tool [K]``, ``template [T]``, ``value [N]`` and ``abstain [B]``; the inputs are those of ``logits``.
+
+        With fewer than three factors their softmaxes multiply to one over all templates, or over all queries.
+        """
+        tool, template, value, abstain = self.logits(*inputs)
+        named = dict(zip(INPUTS, inputs, strict=True))
+        if self.factors == 1:
+            mass = logsumexp(value, named["template_of_query"], named["template_text"])
+            template = template + tool[named["tool_of_template"]] + mass
+        if self.factors < 3:
+            tool = logsumexp(template, named["tool_of_template"], named["tool_text"])
+        return tool, template, value, abstain
 
     def logits(
         self,
@@ -77,7 +88,8 @@ class Network(nn.Module):
         ``incident_of_near [P]`` that incident.
         Gives ``tool [K]``, ``template [T]``, ``value [N]`` and ``abstain [B]`` logits.
         """
-        features, components = features * self.features_seen, components * self.component_seen
+        if self.blind:
+            features, components = features * self.features_seen, components * self.component_seen
         incident_of_template = incident_of_tool[tool_of_template]
         said = torch.tanh(self.project_text(report))
         seen = self.encode_component(components)
@@ -89,69 +101,42 @@ class Network(nn.Module):
         asked = self.candidate(self.candidate_features(features) + (template_words + said_to_template)[template_of_query])
         here = self._here(asked, near, incident_of_near)
         asked = asked + self.with_here(self.alone(asked) + self.beside(here)[near])
-        value = (asked * self.value_bilinear(context)[incident_of_template[template_of_query]]).sum(-1)
-        value = value + (self.value_own(asked) + self.value_read(features)).squeeze(-1)
+        value = self._value(asked, context, incident_of_template[template_of_query]) + self.value_read(features)[:, 0]
 
         asked_max = pooled_max(asked, template_of_query, template_words)
         asked_mean = pooled_mean(asked, template_of_query, template_words)
-        best = pooled_max(features, template_of_query, template_words)
+        best = pooled_max(features, template_of_query, template_text)
         templates = self.template(torch.cat([asked_max, asked_mean, template_words, said_to_template, best], dim=-1))
         template = (templates * self.template_bilinear(context)[incident_of_template]).sum(-1)
-        template = template + self.template_own(templates).squeeze(-1)
+        template = template + self.template_own(templates)[:, 0]
 
         tool_words = torch.tanh(self.project_text(tool_text))
         spread_max = pooled_max(templates, tool_of_template, tool_words)
         spread_mean = pooled_mean(templates, tool_of_template, tool_words)
         tools = self.tool(torch.cat([spread_max, spread_mean, tool_words, said[incident_of_tool]], dim=-1))
-        tool = (tools * self.tool_bilinear(context)[incident_of_tool]).sum(-1) + self.tool_own(tools).squeeze(-1)
+        tool = (tools * self.tool_bilinear(context)[incident_of_tool]).sum(-1) + self.tool_own(tools)[:, 0]
 
         furthest = pooled_max(components, incident_of_component, said)
         calm = torch.cat([said, seen_max, seen_mean, pooled_max(tools, incident_of_tool, said), furthest], dim=-1)
-        return tool, template, value, self.abstain(calm).squeeze(-1)
+        return tool, template, value, self.abstain(calm)[:, 0]
 
     def ignore(self, features: Sequence[bool], component: Sequence[bool]) -> None:
         """Be blind to these inputs: for ablations."""
+        self.blind = any(features) or any(component)
         self.features_seen = 1.0 - torch.tensor(features, dtype=torch.float32)
         self.component_seen = 1.0 - torch.tensor(component, dtype=torch.float32)
 
-    def merged(
-        self, logits: tuple[Tensor, Tensor, Tensor, Tensor], inputs: Sequence[Tensor]
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """With fewer than three factors, logits whose factors multiply to one softmax over all templates, or over all queries."""
-        tool, template, value, abstain = logits
-        tool_of_template, template_of_query = (inputs[INPUTS.index(name)] for name in ("tool_of_template", "template_of_query"))
-        if self.factors == 1:
-            template = template + tool[tool_of_template] + logsumexp(value, template_of_query, template)
-        if self.factors < 3:
-            tool = logsumexp(template, tool_of_template, tool)
-        return tool, template, value, abstain
+    def _value(self, asked: Tensor, context: Tensor, incident: Tensor) -> Tensor:
+        """``[N]``: each query against the context of its incident; against all of them and chosen, which is quicker."""
+        against = self.value_bilinear(context) + self.value_own.weight
+        each: Tensor = asked @ against.T + self.value_own.bias
+        return each.gather(1, incident.unsqueeze(-1))[:, 0]
 
     def _here(self, asked: Tensor, near: Tensor, incident_of_near: Tensor) -> Tensor:
         """``[P, W]``: what all that ask of one component see together, their mean weighted by what they are."""
         weight = torch.exp(self.weight_here(asked).clamp(-8.0, 8.0))
-        group, like = near.unsqueeze(-1), incident_of_near.unsqueeze(-1).to(asked.dtype)
-        total = _rows(like, asked).scatter_add(0, group.expand_as(asked), weight * asked)
-        share = torch.zeros_like(like).scatter_add(0, group, weight)
-        return total / share.clamp(min=1e-6)
-
-
-class Committee(nn.Module):
-    """Networks that chance alone tells apart; what they say is the mean of their logits.
-
-    Each is sure of itself where it has seen little, and each in another way (Lakshminarayanan et al., 2017, arXiv:1612.01474).
-    """
-
-    def __init__(self, members: Sequence[Network]) -> None:
-        """``members`` are alike but for their weights."""
-        super().__init__()
-        self.members = nn.ModuleList(members)
-
-    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """As a network's."""
-        members = [cast(Network, member) for member in self.members]
-        said = [member.logits(*inputs) for member in members]
-        tool, template, value, abstain = (torch.stack(same).mean(0) for same in zip(*said, strict=True))
-        return members[0].merged((tool, template, value, abstain), inputs)
+        like = incident_of_near.unsqueeze(-1).to(asked.dtype)
+        return pooled_sum(weight * asked, near, like) / pooled_sum(weight, near, like).clamp(min=1e-6)
 
 
 def pooled_max(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
@@ -159,26 +144,57 @@ def pooled_max(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
 
     ``like`` is any tensor with a row for each group.
     """
-    empty = _rows(like, values) + EMPTY
-    top = empty.scatter_reduce(0, group.unsqueeze(-1).expand_as(values), values, "amax", include_self=True)
-    return torch.where(top > EMPTY / 2, top, torch.zeros_like(top))
+    top = _scattered(_rows(like, values, EMPTY), group, values, "amax")
+    return torch.where(top > EMPTY / 2, top, 0.0)
+
+
+def pooled_sum(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
+    """``[G, W]``: the sum of each group's rows."""
+    return _scattered(_rows(like, values, 0.0), group, values, "sum")
 
 
 def pooled_mean(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
     """``[G, W]``: the mean of each group's rows; 0 where it has none."""
-    total = _rows(like, values).scatter_add(0, group.unsqueeze(-1).expand_as(values), values)
-    count = _rows(like, values[:, :1]).scatter_add(0, group.unsqueeze(-1), torch.ones_like(values[:, :1]))
-    return total / count.clamp(min=1.0)
+    return pooled_sum(values, group, like) / pooled_sum(torch.ones_like(values[:, :1]), group, like).clamp(min=1.0)
 
 
 def logsumexp(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
-    """``[G]``: log of the sum of exponentials of each group's ``values [N]``; ``EMPTY`` where it has none."""
-    empty = torch.full_like(like, EMPTY)
-    top = empty.scatter_reduce(0, group, values.detach(), "amax", include_self=True)
-    total = torch.zeros_like(like).scatter_add(0, group, torch.exp(values - top[group]))
-    return torch.where(total > 0, top + torch.log(total.clamp(min=1e-30)), empty)
+    """``[G, W]``: log of the sum of exponentials of each group's rows of ``values [N, W]``; ``EMPTY`` where it has none.
+
+    Of ``values [N]`` it is ``[G]``.
+    """
+    if values.dim() == 1:
+        return logsumexp(values.unsqueeze(-1), group, like)[:, 0]
+    top = pooled_max(values.detach(), group, like)
+    total = pooled_sum(torch.exp(values - top[group]), group, like)
+    return torch.where(total > 0, top + torch.log(total.clamp(min=1e-30)), EMPTY)
 
 
-def _rows(like: Tensor, values: Tensor) -> Tensor:
-    """Zeros with as many rows as ``like`` and columns as ``values``; made so that an export keeps both lengths free."""
-    return torch.zeros_like(like[:, :1]).expand(-1, values.shape[1]).clone()
+def _rows(like: Tensor, values: Tensor, filled: float) -> Tensor:
+    """As many rows as ``like`` and columns as ``values``; made so that an export keeps the number of rows free."""
+    return like[:, :1] * 0.0 + torch.full((1, int(values.shape[1])), filled, device=values.device)
+
+
+def _scattered(into: Tensor, group: Tensor, values: Tensor, reduce: Literal["amax", "sum"]) -> Tensor:
+    """``into [G, W]`` with each row of ``values [N, W]`` added to its group's, or compared with it."""
+    if torch.onnx.is_in_onnx_export():
+        return cast(Tensor, _ScatterRows.apply(into, group, values, reduce))
+    index = group.unsqueeze(-1).expand_as(values)
+    return into.scatter_reduce(0, index, values, reduce, include_self=True)
+
+
+class _ScatterRows(torch.autograd.Function):
+    """What an export writes for it. Torch's own looks up the group of each figure of a row, which takes twice the time."""
+
+    @staticmethod
+    def forward(ctx: Any, into: Tensor, group: Tensor, values: Tensor, reduce: str) -> Tensor:
+        return into.clone()
+
+    @staticmethod
+    def symbolic(graph: Any, into: Any, group: Any, values: Any, reduce: str) -> Any:
+        last = graph.op("Constant", value_t=torch.tensor([-1]))
+        found = graph.op("ScatterND", into, graph.op("Unsqueeze", group, last), values, reduction_s=_IN_ONNX[reduce])
+        return found.setType(into.type())
+
+
+_IN_ONNX = {"amax": "max", "sum": "add"}

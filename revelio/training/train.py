@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -31,12 +30,12 @@ from revelio.training.background import against_the_others, background
 from revelio.training.batch import Example
 from revelio.training.calibrate import Prediction, calibrate
 from revelio.training.card import model_card
+from revelio.training.committee import Committee
 from revelio.training.examples import examples, learnt_reads
 from revelio.training.export import base_encoder, export_encoder, export_network
 from revelio.training.fine_tune import enough, fine_tune, tellings
 from revelio.training.fit import fit, predict, seeded
 from revelio.training.journal import Report, TrainingLog
-from revelio.training.network import Committee
 from revelio.training.world import World, world
 
 
@@ -52,7 +51,6 @@ def train(arguments: TrainArguments, progress: Report = lambda what, done, total
 
 
 def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact.Manifest:
-    began = time.monotonic()
     out, catalog = arguments.out, arguments.catalog
     out.mkdir(parents=True, exist_ok=True)
     if ours.leads:
@@ -77,11 +75,11 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
         "members": float(arguments.members),
         "train_incidents": float(len(known)),
         "train_reports": float(sum(len(e.encodings) for e in known)),
-        "seconds": round(time.monotonic() - began, 1),
+        "seconds": round(log.seconds, 1),
         "checkpoint_share": round(log.checkpoint_share, 5),
     }
     manifest = artifact.Manifest(
-        name=f"revelio-{key[:8]}",
+        name=f"revelio-{seeded(arguments.seed, artifact.FORMAT + key)[:8]}",
         catalog=catalog.digest,
         dataset=dataset.digest,
         seed=arguments.seed,
@@ -91,7 +89,6 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
         metrics=metrics,
         packages={p: version(p) for p in ("torch", "onnx", "onnxruntime", "tokenizers", "numpy")},
         files={},
-        temperature=calibration.temperature,
         abstain_slope=calibration.abstain_slope,
         abstain_offset=calibration.abstain_offset,
     )

@@ -108,7 +108,7 @@ def test_the_json_has_the_promised_shape(made: Dataset, known: Catalog) -> None:
     found = json.loads(json.dumps(evaluate(made, known, Oracle(*CPU_OF_CART)).json(), allow_nan=False))
     assert {"model", "dataset", "splits", "baselines", "ablations", "failed"} <= found.keys()
     promised = "incidents examples top1 top3 top5 mrr average_rank accepted_top1 accepted_top3 template_top1 place_top1"
-    promised += " ece ece_chance ci95"
+    promised += " confidence ece ece_chance ci95"
     assert set(promised.split()) <= found["splits"]["repeat"].keys()
     low, high = found["splits"]["repeat"]["ci95"]["top1"]
     assert 0.0 <= low <= 0.5 <= high <= 1.0

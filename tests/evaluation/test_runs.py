@@ -10,7 +10,7 @@ import pytest
 
 from revelio.catalog import Catalog
 from revelio.evaluation.method import Example, Scores, from_logits
-from revelio.evaluation.runs import MOST_RUNS, runs_curve, runs_needed
+from revelio.evaluation.runs import MOST_RUNS, RunsCurve, runs_curve, runs_needed, together
 from revelio.types import Incident, Query
 from tests.evaluation.made import Oracle, catalog, example
 
@@ -65,3 +65,8 @@ def test_the_curve_counts_each_incident_once(one: Example) -> None:
 @pytest.fixture
 def known(tmp_path: Path) -> Catalog:
     return catalog(tmp_path)
+
+
+def test_curves_together_count_each_incident_once() -> None:
+    one, other = RunsCurve((0.5, 1.0), (0.75, 1.0)), RunsCurve((1.0, 1.0), (0.75, 0.75))
+    assert together([one, other], [2, 6]) == RunsCurve((0.875, 1.0), (0.75, 0.8125))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
-import numpy as np
 import pytest
 
 from revelio.catalog import Catalog
@@ -23,7 +21,6 @@ torch = pytest.importorskip("torch")
 from revelio.training.arguments import TrainArguments  # noqa: E402
 from revelio.training.fit import fit, held_out_loss, predict  # noqa: E402
 from revelio.training.journal import Epoch, TrainingLog  # noqa: E402
-from revelio.training.network import Committee  # noqa: E402
 from revelio.training.world import World, world  # noqa: E402
 
 ALONE = World(0, 1, torch.device("cpu"))
@@ -77,23 +74,6 @@ def test_fewer_factors_are_one_softmax_over_templates_or_over_all_queries(
             assert float(torch.logsumexp(own, 0)) == pytest.approx(float(logits.tool[k]), abs=1e-4)
 
 
-@pytest.mark.parametrize("factors", [1, 3])
-def test_a_committee_says_the_mean_of_what_its_members_say(
-    known: list[Example], arguments: TrainArguments, factors: Literal[1, 3]
-) -> None:
-    plain = replace(arguments, epochs=1, factors=factors)
-    members = [fit(known[4:], (), f"final.{n}", plain, "key", ALONE, Kept()) for n in range(2)]
-    one, other = (predict(m, known[0], ALONE.device)[0].logits for m in members)
-    both = predict(Committee(members).eval(), known[0], ALONE.device)[0]
-    assert not np.allclose(one.value, other.value)
-    np.testing.assert_allclose(both.logits.value, (one.value + other.value) / 2, atol=1e-5)
-    if factors == 1:  # still one softmax: the tools' masses are those of their queries
-        encoded, logits = both.encoded, both.logits
-        for k in range(len(encoded.tools)):
-            own = torch.from_numpy(logits.template[encoded.tool_of == k])
-            assert float(torch.logsumexp(own, 0)) == pytest.approx(float(logits.tool[k]), abs=1e-4)
-
-
 def test_a_network_that_is_blind_to_a_feature_does_not_change_with_it(known: list[Example], arguments: TrainArguments) -> None:
     network = fit(known[4:], (), "final", replace(arguments, epochs=2, blind_to=("rank",)), "key", ALONE, Kept())
     encoded = known[0].encodings[0]
@@ -113,6 +93,9 @@ def test_a_training_leaves_a_line_for_each_epoch(tmp_path: Path) -> None:
     assert log.checkpoint_share == pytest.approx(0.025)
     assert len((tmp_path / "training.jsonl").read_text().splitlines()) == 2
     assert shown == ["train fold-0, loss 2.000, held out 3.000", "train final, loss 2.000"]
+    again = TrainingLog.begin(tmp_path, lambda what, done, total: None, leads=True, resume=True)
+    assert again.seconds == pytest.approx(2.05), "what was spent before counts"
+    assert again.checkpoint_share == pytest.approx(0.025)
     TrainingLog.begin(tmp_path, lambda what, done, total: None, leads=True, resume=False)
     assert not (tmp_path / "training.jsonl").exists()
 
