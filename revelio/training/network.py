@@ -144,13 +144,13 @@ def pooled_max(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
 
     ``like`` is any tensor with a row for each group.
     """
-    top = _scattered(_rows(like, values, EMPTY), group, values, "amax")
+    top = _scattered(_rows(like, values, EMPTY), group, values, "max")
     return torch.where(top > EMPTY / 2, top, 0.0)
 
 
 def pooled_sum(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
     """``[G, W]``: the sum of each group's rows."""
-    return _scattered(_rows(like, values, 0.0), group, values, "sum")
+    return _scattered(_rows(like, values, 0.0), group, values, "add")
 
 
 def pooled_mean(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
@@ -175,26 +175,25 @@ def _rows(like: Tensor, values: Tensor, filled: float) -> Tensor:
     return like[:, :1] * 0.0 + torch.full((1, int(values.shape[1])), filled, device=values.device)
 
 
-def _scattered(into: Tensor, group: Tensor, values: Tensor, reduce: Literal["amax", "sum"]) -> Tensor:
+def _scattered(into: Tensor, group: Tensor, values: Tensor, reduction: Literal["max", "add"]) -> Tensor:
     """``into [G, W]`` with each row of ``values [N, W]`` added to its group's, or compared with it."""
     if torch.onnx.is_in_onnx_export():
-        return cast(Tensor, _ScatterRows.apply(into, group, values, reduce))
+        return cast(Tensor, _ScatterRows.apply(into, group, values, reduction))
     index = group.unsqueeze(-1).expand_as(values)
-    return into.scatter_reduce(0, index, values, reduce, include_self=True)
+    if reduction == "add":  # of sums, only this has a deterministic form on every device
+        return into.scatter_add(0, index, values)
+    return into.scatter_reduce(0, index, values, "amax", include_self=True)
 
 
 class _ScatterRows(torch.autograd.Function):
     """What an export writes for it. Torch's own looks up the group of each figure of a row, which takes twice the time."""
 
     @staticmethod
-    def forward(ctx: Any, into: Tensor, group: Tensor, values: Tensor, reduce: str) -> Tensor:
+    def forward(ctx: Any, into: Tensor, group: Tensor, values: Tensor, reduction: str) -> Tensor:
         return into.clone()
 
     @staticmethod
-    def symbolic(graph: Any, into: Any, group: Any, values: Any, reduce: str) -> Any:
+    def symbolic(graph: Any, into: Any, group: Any, values: Any, reduction: str) -> Any:
         last = graph.op("Constant", value_t=torch.tensor([-1]))
-        found = graph.op("ScatterND", into, graph.op("Unsqueeze", group, last), values, reduction_s=_IN_ONNX[reduce])
+        found = graph.op("ScatterND", into, graph.op("Unsqueeze", group, last), values, reduction_s=reduction)
         return found.setType(into.type())
-
-
-_IN_ONNX = {"amax": "max", "sum": "add"}
