@@ -79,7 +79,7 @@ def study(
 
 
 def _strangers(arguments: TrainArguments, only: list[str] | None, html: Path | None, json: bool) -> None:
-    from revelio.evaluation.strangers import SHARES, answer_strangers
+    from revelio.evaluation.strangers import MEANS, answer_strangers
 
     if only or html:
         raise InvalidInputError("--strangers has no variants and no page: leave out --only and --html")
@@ -88,8 +88,8 @@ def _strangers(arguments: TrainArguments, only: list[str] | None, html: Path | N
     if json:
         emit(found)
         return
-    rows = [(a.strangers, a.given, a.method, a.incidents, *(_share(getattr(a, share)) for share in SHARES)) for a in found]
-    columns = ("strangers", "given", "method", "incidents", *SHARES)
+    rows = [(a.strangers, a.given, a.method, a.incidents, *(_share(getattr(a, share)) for share in MEANS)) for a in found]
+    columns = ("strangers", "given", "method", "incidents", *MEANS)
     table("Asked about another application and other causes", columns, rows, numbers=range(3, len(columns)))
 
 

@@ -28,7 +28,7 @@ from revelio.training.train import train
 
 ASKED = "new_app"
 """The split of the incidents that a model is asked about."""
-SHARES = ("top1", "confidence", "top3", "anew3", "template_top1", "place_top1")
+MEANS = ("top1", "confidence", "top3", "anew3", "template_top1", "place_top1")
 """The figures of ``Answered`` that are means over incidents, as tables show them."""
 LEAST = 10
 """Incidents to learn from, and to be asked about, without which there is nothing to see."""
@@ -158,7 +158,7 @@ def _means(found: Sequence[Answered]) -> Iterator[Answered]:
         incidents = sum(a.incidents for a in own)
         mean = {
             share: sum(a.incidents * getattr(a, share) for a in own) / incidents
-            for share in SHARES
+            for share in MEANS
             if getattr(own[0], share) is not None
         }
         yield Answered("all", given, method, incidents, **mean)

@@ -63,7 +63,7 @@ def _fault_table(split: str, methods: dict[str, FaultFigures]) -> Table:
     first = next(iter(methods.values()))
     left_out = f", {first.left_out} left out for want of a proven query that shows the cause" if first.left_out else ""
     grid = _grid(f"{split}: {first.incidents} incidents, {first.examples} reports{left_out}")
-    for heading in ("method", *(h for h, _ in _SHARES), "MRR", "rank", "sure", "ECE", "by chance", "failed"):
+    for heading in ("method", *(h for h, _ in _SHARES), "MRR", "rank", "conf.", "ECE", "by chance", "failed"):
         grid.add_column(heading, justify="left" if heading == "method" else "right")
     for name, figures in methods.items():
         shares = []

@@ -1,7 +1,7 @@
 """An abstain score that means what it says: fitted on predictions for incidents that the networks were not trained on.
 
-What is said of queries is left as it is: incidents that are left out are like those that stay, and what they would have
-changed makes the networks too sure of what is new.
+What the networks say of queries is left as it is. The incidents to fit on are of the same kinds as those that were learnt
+from, and a temperature fitted on them makes the model too sure of new kinds (docs/adr/0011).
 """
 
 from __future__ import annotations

@@ -16,7 +16,10 @@ ABSTAIN = 0.5
 
 
 def log_probabilities(tool: Tensor, template: Tensor, value: Tensor, inputs: Mapping[str, Tensor]) -> Tensor:
-    """``[N]``: log P(tool) + log P(template | tool) + log P(values | template), each among what exists in its incident."""
+    """``[N]``: log P(tool) + log P(template | tool) + log P(values | template), each among what exists in its incident.
+
+    Of logits with a column for each of ``M`` networks (``[K, M]``, ``[T, M]``, ``[N, M]``) it is ``[N, M]``.
+    """
     incident, at, of = inputs["incident_of_tool"], inputs["tool_of_template"], inputs["template_of_query"]
     log_tool = tool - logsumexp(tool, incident, inputs["report"])[incident]
     log_template = template - logsumexp(template, at, inputs["tool_text"])[at] + log_tool[at]

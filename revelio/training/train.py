@@ -79,6 +79,7 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
         "checkpoint_share": round(log.checkpoint_share, 5),
     }
     manifest = artifact.Manifest(
+        # Of another format it is another model, so that what was learnt beside the old one is not taken for the new one's.
         name=f"revelio-{seeded(arguments.seed, artifact.FORMAT + key)[:8]}",
         catalog=catalog.digest,
         dataset=dataset.digest,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from revelio.catalog import Catalog
@@ -48,6 +49,27 @@ def test_an_incident_counts_once_and_one_without_a_proven_cause_is_left_out(made
     assert (repeat.incidents, repeat.examples, repeat.left_out, repeat.failed) == (2, 4, 1, 0)
     assert (repeat.top1, repeat.template_top1, repeat.place_top1) == (0.5, 1.0, 0.5)
     assert set(found.splits) == {"repeat", "new_location", "no_fault"}
+
+
+def test_the_confidence_is_the_probability_of_the_first_query(made: Dataset, known: Catalog) -> None:
+    oracle = Oracle(*CPU_OF_CART)
+    by_incident = [
+        [np.exp(max(oracle.score(e.incident, e.queries).log_probabilities)) for e in one.examples]
+        for one in (case(i, known) for i in made.read("repeat"))
+        if one.findable
+    ]
+    repeat = evaluate(made, known, oracle).splits["repeat"]
+    assert isinstance(repeat, FaultFigures)
+    assert repeat.confidence == pytest.approx(np.mean([np.mean(one) for one in by_incident]))
+    assert 0.0 < repeat.confidence < 1.0
+
+
+def test_runs_are_told_by_split_and_over_the_incidents_of_all(made: Dataset, known: Catalog) -> None:
+    runs = evaluate(made, known, Oracle(*CPU_OF_CART), runs=True).runs
+    assert set(runs) == {"repeat", "new_location", "all"}
+    assert (runs["repeat"].fixed[0], runs["new_location"].fixed[0]) == (0.5, 1.0)
+    assert runs["all"].fixed[0] == pytest.approx(2 / 3), "two incidents and one"
+    assert set(evaluate(made, known, Oracle(*CPU_OF_CART), splits=("repeat",), runs=True).runs) == {"repeat"}
 
 
 def test_controls_are_told_from_faults_by_the_abstain_score(made: Dataset, known: Catalog) -> None:

@@ -80,6 +80,7 @@ def test_every_method_answers_and_their_means_count_each_incident_once(
         own: list[Answered] = [a for a in each if (a.given, a.method) == (mean.given, mean.method)]
         assert mean.incidents == sum(a.incidents for a in own)
         assert mean.top1 == pytest.approx(sum(a.top1 * a.incidents for a in own) / mean.incidents)
+        assert mean.confidence == pytest.approx(sum(a.confidence * a.incidents for a in own) / mean.incidents)
         assert [a.anew3 is not None for a in (mean, *own)] == [mean.method == "model"] * (1 + len(own))
 
     trained: list[object] = []
