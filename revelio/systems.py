@@ -14,9 +14,9 @@ from revelio.incidents.exchange import Record
 from revelio.settings import Backend, SystemSettings
 from revelio.telemetry import traced
 from revelio.tools.base import Limits, Scope, Tool
-from revelio.tools.recent import Recent
+from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.registry import make_tool
-from revelio.tools.turns import Turns
+from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Entity, Evidence, Query, Result, Window, fill
 
 GRACE_S = 0.5
@@ -52,8 +52,8 @@ class System:
         self.catalog = catalog
         self.tools = dict(tools)
         self.limits = limits or Limits()
-        self._inventory: Recent[tuple[Entity, ...]] = Recent(64, INVENTORY_S)
-        self._turns = {name: Turns(name, self.limits.seconds) for name in self.tools}
+        self._inventory: SingleFlightCache[tuple[Entity, ...]] = SingleFlightCache(64, INVENTORY_S)
+        self._concurrency = {name: ConcurrencyLimit(name, self.limits.seconds) for name in self.tools}
 
     @property
     def project(self) -> str:
@@ -93,10 +93,10 @@ class System:
         """Where and when that evidence was seen."""
         return Scope(self.project, evidence.window, evidence.baseline)
 
-    def remembers(self, query: Query) -> bool:
+    def retrospective(self, query: Query) -> bool:
         """Whether it can be run later on as well as now."""
         tool = self.tools.get(query.template.tool)
-        return tool is None or tool.remembers
+        return tool is None or tool.retrospective
 
     def render(self, query: Query, scope: Scope | Evidence) -> str:
         """The query in its tool's own language."""
@@ -116,7 +116,7 @@ class System:
             raise SourceError(name, f"no backend is set up; name one under [systems.{self.name}.backends.{name}] in revelio.toml")
         began = time.perf_counter()
         where, deadline = self._scope(scope), time.monotonic() + REQUESTS * self.limits.seconds + GRACE_S
-        result = self._in_time(name, self._turns[name].begin(lambda: tool.run(query, where)), deadline)
+        result = self._in_time(name, self._concurrency[name].submit(lambda: tool.run(query, where)), deadline)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
 
     def close(self) -> None:
@@ -132,7 +132,7 @@ class System:
     def _all(self, asks: Mapping[str, Callable[[], T]]) -> dict[str, T | SourceError]:
         """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
         deadline = time.monotonic() + self.limits.seconds + GRACE_S
-        begun = {name: self._turns[name].begin(ask) for name, ask in asks.items()}
+        begun = {name: self._concurrency[name].submit(ask) for name, ask in asks.items()}
         told: dict[str, T | SourceError] = {}
         for name, answer in begun.items():
             try:

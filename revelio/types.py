@@ -126,7 +126,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A typed hole in a template, filled with the name of an existing entity of that kind (``window`` is filled by the clock)."""
+    """A typed placeholder of a template: it takes the name of an existing entity of that kind."""
 
     name: str
     kind: str
@@ -147,7 +147,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class QueryTemplate:
-    """A question that one tool can answer. ``body`` holds ``${blank}`` holes; its syntax is the tool's own business."""
+    """A question that one tool can answer. ``body`` holds ``${blank}`` placeholders; its syntax is the tool's own business."""
 
     id: str
     tool: str
@@ -281,22 +281,22 @@ class RankedQuery:
     result: Result | None = None
 
 
-CALM = 0.5
-"""From this probability on that nothing points at a fault, an answer says so first."""
+NO_FAULT_THRESHOLD = 0.5
+"""From this probability of no fault on, an answer says so first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The answer. ``abstain`` is the probability that nothing here points at a fault; ``degraded`` names silent sources."""
+    """The answer. ``no_fault_probability``: that the evidence shows no fault; ``degraded`` names sources that did not answer."""
 
     incident: Incident
     queries: tuple[RankedQuery, ...]
-    abstain: float
+    no_fault_probability: float
     model: str
     degraded: tuple[str, ...] = ()
     took_ms: float = 0.0
 
     @property
-    def calm(self) -> bool:
-        """Whether it says that nothing points at a fault; never where no tool showed anything: it cannot know."""
-        return self.abstain >= CALM and self.incident.evidence.shows
+    def no_fault_likely(self) -> bool:
+        """Whether the answer says that there is no fault. Never without evidence: then it cannot know."""
+        return self.no_fault_probability >= NO_FAULT_THRESHOLD and self.incident.evidence.shows

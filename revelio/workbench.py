@@ -158,8 +158,8 @@ class Workbench:
         anew = self.recommender.rerank(asked, answer.queries, k)
         place, there = self._where(asked), {q.query.id for q in answer.queries}
         queries = tuple(q if q.query.id in there else self._written(place, asked, q) for q in anew.recommendation.queries)
-        abstain = anew.recommendation.abstain if findings else answer.abstain
-        recommendation = replace(anew.recommendation, queries=queries, abstain=abstain, degraded=answer.degraded)
+        no_fault = anew.recommendation.no_fault_probability if findings else answer.no_fault_probability
+        recommendation = replace(anew.recommendation, queries=queries, no_fault_probability=no_fault, degraded=answer.degraded)
         return replace(anew, recommendation=recommendation)
 
     def find(self, answer: Recommendation, query_id: str) -> RankedQuery:

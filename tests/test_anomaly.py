@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.anomaly import PRESENT, PRESENT_DISTANCE, count_deviation, deviation, signal, split
+from revelio.anomaly import SIGNIFICANT, SIGNIFICANT_SIGMA, count_deviation, deviation, signal, split
 from revelio.types import Window
 
 figures = st.lists(st.floats(-1e9, 1e9, allow_nan=False), max_size=30)
@@ -35,7 +35,7 @@ def test_nothing_to_compare_is_no_deviation() -> None:
 
 
 def test_the_floor_keeps_a_flat_zero_baseline_calm() -> None:
-    assert deviation([0.0] * 10, [0.02], "up", noise=0.05) < 1
+    assert deviation([0.0] * 10, [0.02], "up", noise_floor=0.05) < 1
     assert deviation([0.0] * 10, [0.02], "up") > 100
 
 
@@ -52,7 +52,7 @@ def test_many_counts_are_as_far_as_each_alone() -> None:
 
 
 def test_present_is_where_it_says() -> None:
-    assert signal(PRESENT_DISTANCE) == PRESENT
+    assert signal(SIGNIFICANT_SIGMA) == SIGNIFICANT
 
 
 def test_split_leaves_out_what_is_in_neither() -> None:

@@ -41,7 +41,7 @@ class FakeTool:
     sees: Evidence = field(default_factory=lambda: Evidence(SCOPE.window, SCOPE.baseline))
     does: Callable[[], None] = lambda: None
     asked: list[Scope] = field(default_factory=list)
-    remembers: bool = True
+    retrospective: bool = True
 
     def ping(self) -> str:
         self.does()
@@ -108,7 +108,7 @@ def test_what_a_silent_tool_named_before_is_still_there_for_a_while(monkeypatch:
     assert (seen.entities, seen.missing) == ((CART, ORDERS), ("metrics",))
     assert both.snapshot(Scope("other", SCOPE.window, SCOPE.baseline)).entities == (CART,)
     later = time.monotonic() + INVENTORY_S + 1.0
-    monkeypatch.setattr("revelio.tools.recent.time.monotonic", lambda: later)
+    monkeypatch.setattr(time, "monotonic", lambda: later)
     assert both.snapshot(SCOPE).entities == (CART,)
 
 

@@ -30,10 +30,10 @@ def test_fill_leaves_holes_without_a_binding() -> None:
     assert fill("${a} ${b}", (("a", "x"),)) == "x ${b}"
 
 
-@pytest.mark.parametrize(("abstain", "calm"), [(0.4, False), (0.5, True), (0.9, True)])
-def test_an_answer_says_that_nothing_is_wrong_only_where_a_tool_showed_something(abstain: float, calm: bool) -> None:
+@pytest.mark.parametrize(("no_fault", "likely"), [(0.4, False), (0.5, True), (0.9, True)])
+def test_an_answer_says_that_nothing_is_wrong_only_where_a_tool_showed_something(no_fault: float, likely: bool) -> None:
     blind = Evidence(Window(60.0, 90.0), Window(0.0, 60.0), missing=("jaeger",))
     seen = replace(blind, features=(Feature(Entity("service", "cart"), "errors", 0.0, 0.0),))
-    answer = Recommendation(Incident("i", "shop", "it is slow", 90.0, seen), (), abstain, "m")
-    assert answer.calm == calm
-    assert not replace(answer, incident=replace(answer.incident, evidence=blind)).calm
+    answer = Recommendation(Incident("i", "shop", "it is slow", 90.0, seen), (), no_fault, "m")
+    assert answer.no_fault_likely == likely
+    assert not replace(answer, incident=replace(answer.incident, evidence=blind)).no_fault_likely

@@ -50,7 +50,7 @@ class Silent:
     """A tool whose backend saw the snapshot but answers no query."""
 
     name = "containers"
-    remembers = False
+    retrospective = False
 
     def ping(self) -> str:
         raise SourceError(self.name, "is away")
@@ -98,7 +98,7 @@ def test_only_what_a_backend_answered_is_a_finding_and_what_comes_up_can_be_read
     kept = replace(answer, queries=(first, replace(first, query=recommender.find(answer.incident, "dead").query, result=failed)))
     anew = bench.rerank(kept, 2).recommendation
     assert recommender.findings == (Finding(STATE, first.query.bindings, 1.0),)
-    assert (anew.queries[0], anew.abstain) == (first, 0.6)
+    assert (anew.queries[0], anew.no_fault_probability) == (first, 0.6)
     assert "late" in anew.queries[-1].text
     assert "late" in bench.find(answer, "late").text
 

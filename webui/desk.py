@@ -60,7 +60,7 @@ class Desk:
             run=question.run,
             opened_at=question.opened_at,
         )
-        labels = (_yes(bool(answer.degraded)), _yes(answer.calm))
+        labels = (_yes(bool(answer.degraded)), _yes(answer.no_fault_likely))
         self.figures.recommendations.labels(*labels).inc()
         return self.store.save(answer, recorded=question.incident)
 

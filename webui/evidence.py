@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from revelio.presentation import exhibit
+from revelio.presentation import evidence_panels
 from revelio.presentation import panels as model
 from revelio.presentation.charts import finite
 from revelio.types import Cell, Evidence, Result, Window
@@ -102,15 +102,15 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceView:
-    """What running a query showed. ``lit`` when its signal counts as present; ``numeric`` says which columns hold figures.
+    """The result of a query. ``numeric`` says which columns hold figures.
 
-    ``told`` when the rows only repeat what a panel before them says.
+    ``redundant`` when the rows only repeat what a panel before them says.
     """
 
     summary: str
     reason: str
     signal: float
-    lit: bool
+    significant: bool
     charts: tuple[Chart, ...]
     trees: tuple[model.Tree, ...]
     groups: tuple[Groups, ...]
@@ -118,7 +118,7 @@ class EvidenceView:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     numeric: tuple[bool, ...]
-    told: bool
+    redundant: bool
     bars: tuple[Bar, ...]
     spans_left_out: int
     truncated: bool
@@ -127,14 +127,14 @@ class EvidenceView:
 
 def evidence_view(result: Result, evidence: Evidence) -> EvidenceView:
     """The view of a result of a query that was run in the evidence's window."""
-    shown = exhibit(result, evidence)
+    shown = evidence_panels(result, evidence)
     table = next((p for p in shown.panels if isinstance(p, model.Table)), model.Table(result.columns, (), ()))
     trace = next((p for p in shown.panels if isinstance(p, model.Waterfall)), None)
     return EvidenceView(
         summary=shown.summary,
         reason=shown.reason,
         signal=shown.signal,
-        lit=shown.lit,
+        significant=shown.significant,
         charts=tuple(_chart(p) for p in shown.panels if isinstance(p, model.Chart)),
         trees=tuple(p for p in shown.panels if isinstance(p, model.Tree)),
         groups=tuple(_groups(p) for p in shown.panels if isinstance(p, model.Groups)),
@@ -142,7 +142,7 @@ def evidence_view(result: Result, evidence: Evidence) -> EvidenceView:
         columns=table.columns,
         rows=table.rows,
         numeric=table.numeric,
-        told=table.told,
+        redundant=table.redundant,
         bars=tuple(_bar(b) for b in trace.bars) if trace else (),
         spans_left_out=trace.left_out if trace else 0,
         truncated=shown.truncated,

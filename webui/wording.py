@@ -81,7 +81,7 @@ def prose(text: str) -> Markup:
 
 
 def blanks(text: str) -> Markup:
-    """Text in which ``${name}`` holes stand out as variables, as markup; everything else is escaped."""
+    """Text in which ``${name}`` placeholders stand out as variables, as markup; everything else is escaped."""
     return Markup(_HOLE.sub(r'<var class="blank">\1</var>', str(escape(text))))
 
 

@@ -24,7 +24,7 @@ from fault_injection.campaigns.tally import void_runs
 from fault_injection.inject import Injection, in_force, undo
 from fault_injection.kinds import kind_named
 from fault_injection.labels import Accepted, load_labels
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.errors import FaultError, InvalidInputError, RevelioError, SourceError
 from revelio.incidents.exchange import Label
 from revelio.tools.base import Scope
@@ -241,7 +241,7 @@ class _Campaign:
 
 def _shown(seen: Seen) -> str:
     """The queries that showed something new, for whoever mends the labels."""
-    new = [r for r in seen.results if r.result.signal >= PRESENT > (r.healthy_signal or 0.0)]
+    new = [r for r in seen.results if r.result.signal >= SIGNIFICANT > (r.healthy_signal or 0.0)]
     return ", ".join(f"{r.template}({' '.join(v for _, v in r.bindings)})" for r in new) or "nothing"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fault_injection.labels import Grade
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.errors import SourceError
 from revelio.incidents.exchange import Label
 from revelio.tools.base import Scope
@@ -27,7 +27,7 @@ class LiveSystem(Protocol):
     def run(self, query: Query, scope: Scope) -> Result:
         """Execute one query; ``SourceError`` when its backend does not answer."""
 
-    def remembers(self, query: Query) -> bool:
+    def retrospective(self, query: Query) -> bool:
         """Whether it can be run later on as well as now."""
 
 
@@ -64,7 +64,7 @@ def healthy_scope(scope: Scope) -> Scope:
 
 def alarmed(results: Mapping[Query, Result]) -> tuple[Query, ...]:
     """The queries whose signal is present: only of them does it matter what they say in health."""
-    return tuple(q for q, r in results.items() if r.signal >= PRESENT)
+    return tuple(q for q, r in results.items() if r.signal >= SIGNIFICANT)
 
 
 def prove(accepted: Mapping[Query, Grade], results: Iterable[RecordedResult]) -> tuple[Label, ...]:
@@ -75,7 +75,7 @@ def prove(accepted: Mapping[Query, Grade], results: Iterable[RecordedResult]) ->
         told = known.get((query.template.id, query.bindings))
         now = None if told is None else told.result.signal
         before = None if told is None else told.healthy_signal
-        proven = now is not None and now >= PRESENT and before is not None and before < PRESENT
+        proven = now is not None and now >= SIGNIFICANT and before is not None and before < SIGNIFICANT
         labels.append(Label(query.template.id, query.bindings, grade, now, before, proven))
     return tuple(labels)
 

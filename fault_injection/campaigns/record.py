@@ -50,14 +50,14 @@ def glance(scope: Scope, stage: Stage) -> Glance:
         if tool not in stage.app.stores:
             raise SourceError(tool, "did not answer the snapshot")
     queries = candidates(stage.catalog, evidence.entities)
-    results = _results(stage, scope, (q for q in queries if not stage.system.remembers(q)))
+    results = _results(stage, scope, (q for q in queries if not stage.system.retrospective(q)))
     return Glance(scope, evidence, notes, queries, results)
 
 
 def look_back(glanced: Glance, stage: Stage) -> Seen:
     """Run all other queries too, and what shows something once more about the baseline. Raises ``SourceError``."""
     scope = glanced.scope
-    asked_later = (q for q in glanced.queries if stage.system.remembers(q))
+    asked_later = (q for q in glanced.queries if stage.system.retrospective(q))
     results = {**glanced.results, **_results(stage, scope, asked_later)}
     healthy = execute(stage.system, alarmed(results), healthy_scope(scope)).results
     return Seen(scope, glanced.evidence, glanced.notes, recorded(results, healthy))

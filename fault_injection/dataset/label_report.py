@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fault_injection.campaigns.tally import records_in, void_runs
 from fault_injection.dataset.lighting import CONTROL
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.incidents.exchange import Record
 
 UNEXPLAINED = "no tool shows its cause"
@@ -95,7 +95,7 @@ def _count(record: Record, kind: str, counts: dict[tuple[str, str, int], _Counts
         c = counts[kind, label.template, label.grade]
         c.of.add(record.id)
         c.executed += label.signal is not None
-        c.in_baseline += (label.baseline_signal or 0.0) >= PRESENT
+        c.in_baseline += (label.baseline_signal or 0.0) >= SIGNIFICANT
         c.proven += label.proven
         if label.proven:
             c.proven_in.add(record.id)

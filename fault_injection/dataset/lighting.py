@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fault_injection.labels import Accepted
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.errors import DatasetError
 from revelio.incidents.exchange import Record, read_records
 
@@ -75,7 +75,7 @@ def _recorded(out: Path) -> Iterator[Record]:
 
 def spoke_up(signal: float, healthy_signal: float | None) -> bool:
     """Whether a result points at a fault that its baseline does not point at."""
-    return signal >= PRESENT and (healthy_signal is None or healthy_signal < PRESENT)
+    return signal >= SIGNIFICANT and (healthy_signal is None or healthy_signal < SIGNIFICANT)
 
 
 def _count_incident(record: Record, kind: str, counts: dict[str, _Counts]) -> None:

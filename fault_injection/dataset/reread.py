@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fault_injection.campaigns.proof import healthy_scope
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.catalog import Catalog
 from revelio.incidents.exchange import Record
 from revelio.tools.base import Scope
 from revelio.tools.prometheus.tool import strength
-from revelio.tools.reading_series import verdict
+from revelio.tools.sample_series import verdict
 from revelio.types import Query, RecordedResult
 
 _FROM_SNAPSHOT = ("postgres", "redis")
@@ -38,9 +38,9 @@ def reread(whole: Record, catalog: Catalog) -> tuple[RecordedResult, ...]:
         if template is None or not result.result.series or template.tool not in ("prometheus", *_FROM_SNAPSHOT):
             return result
         now = signal(result, scope)
-        if (now >= PRESENT) == (result.result.signal >= PRESENT):
+        if (now >= SIGNIFICANT) == (result.result.signal >= SIGNIFICANT):
             return result
-        healthy = signal(result, healthy_scope(scope)) if now >= PRESENT else None
+        healthy = signal(result, healthy_scope(scope)) if now >= SIGNIFICANT else None
         return replace(result, result=replace(result.result, signal=now), healthy_signal=healthy)
 
     return tuple(map(again, whole.results))

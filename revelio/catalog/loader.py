@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from revelio.errors import CatalogError
 from revelio.types import Blank, Direction, QueryTemplate, Reading
 
-_HOLE = re.compile(r"\$\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _AMBIENT = frozenset({"window", "baseline", "project"})
-"""Holes that are filled by the run itself, not by an entity."""
+"""Placeholders that are filled by the run itself, not by an entity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Metric:
     entity: str
     label: str
     unit: str
-    noise: float
+    noise_floor: float
     direction: Direction
     absent_is_zero: bool = False
 
@@ -99,7 +99,7 @@ class _MetricFile(BaseModel):
     entity: str
     label: str
     unit: str = ""
-    noise: float = 0.0
+    noise_floor: float = Field(0.0, validation_alias=AliasChoices("noise_floor", "noise"))  # `noise`: deprecated alias
     direction: str = Field("up", pattern="^(up|down|both)$")
     absent_is_zero: bool = False
 
@@ -181,8 +181,8 @@ def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
     templates = []
     for index, item in enumerate(parsed.templates):
         body = item.body if isinstance(item.body, str) else yaml.safe_dump(item.body, sort_keys=False)
-        holes = set(_HOLE.findall(body + item.title + item.shows))
-        unknown = holes - set(item.blanks) - _AMBIENT
+        placeholders = set(_PLACEHOLDER.findall(body + item.title + item.shows))
+        unknown = placeholders - set(item.blanks) - _AMBIENT
         if unknown:
             line = _line(node, ("templates", index))
             raise CatalogError(f"{name}:{line}: templates.{item.id}: ${{{sorted(unknown)[0]}}} is not among its blanks")

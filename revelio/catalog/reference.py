@@ -28,7 +28,7 @@ def _tool(tool: ToolSpec) -> str:
         lines += [
             "### What a snapshot reads",
             "",
-            "| series | of each | unit | bad when it goes | ripple |",
+            "| series | of each | unit | bad when it goes | noise floor |",
             "|---|---|---|---|---|",
         ]
         lines += [_metric(metric) for metric in tool.metrics]
@@ -59,7 +59,7 @@ def _reading(reading: Reading) -> str:
 
 
 def _metric(metric: Metric) -> str:
-    noise = f"{metric.noise:g} {metric.unit}".strip()
+    noise = f"{metric.noise_floor:g} {metric.unit}".strip()
     return f"| `{metric.name}` | {metric.entity} | {metric.unit or '-'} | {metric.direction} | {noise} |"
 
 

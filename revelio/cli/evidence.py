@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from revelio.presentation import exhibit, panels
+from revelio.presentation import evidence_panels, panels
 from revelio.presentation.cells import is_moment
 from revelio.presentation.sparklines import sparkline as bars_of
 from revelio.presentation.waterfalls import waterfall as drawn
@@ -23,8 +23,8 @@ _WATERFALL_WIDTH = 44
 
 def evidence_view(result: Result, evidence: Evidence) -> RenderableType:
     """Everything that a result holds, longest lists cut."""
-    shown = exhibit(result, evidence)
-    strength = Text(f"signal {shown.signal:.2f}", "bold red" if shown.lit else "dim")
+    shown = evidence_panels(result, evidence)
+    strength = Text(f"signal {shown.signal:.2f}", "bold red" if shown.significant else "dim")
     parts: list[RenderableType] = [Text.assemble(strength, f"  {shown.summary}")]
     if shown.reason:
         parts.append(Text(shown.reason, "dim"))
@@ -70,7 +70,7 @@ def _panel(panel: panels.Panel, *, waterfall_there: bool) -> Iterator[Renderable
     elif isinstance(panel, panels.Waterfall):
         yield from _waterfall(panel)
         yield from _more(panel.left_out, "spans")
-    elif isinstance(panel, panels.Table) and not panel.told and not waterfall_there:
+    elif isinstance(panel, panels.Table) and not panel.redundant and not waterfall_there:
         yield _rows(panel)
         yield from _more(len(panel.rows) - _MOST_ROWS, "rows")
 

@@ -264,7 +264,7 @@ def _print_furthest(evidence: Evidence, most: int = 12) -> None:
     for series in evidence.series:
         before, now = split(series.times, series.values, evidence.baseline, evidence.window)
         metric = metrics.get(series.metric)
-        distance = deviation(before, now, metric.direction, metric.noise) if metric else deviation(before, now, "both")
+        distance = deviation(before, now, metric.direction, metric.noise_floor) if metric else deviation(before, now, "both")
         rows.append((distance, series))
     rows.sort(key=lambda r: -r[0])
     table(

@@ -62,8 +62,8 @@ def _show(screen: Console, answer: Recommendation, *, recorded: bool) -> None:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(incident.opened_at))
     source = f"recorded incident {incident.id}" if recorded else "live"
     screen.print(Text(f"{incident.system} · {source} · {when} · model {answer.model} · {answer.took_ms:.0f} ms", "dim"))
-    calm = f"Probability that nothing here points at a fault: {answer.abstain:.0%}"
-    screen.print(Text(calm, "bold yellow" if answer.calm else ""))
+    no_fault = f"Probability of no fault: {answer.no_fault_probability:.0%}"
+    screen.print(Text(no_fault, "bold yellow" if answer.no_fault_likely else ""))
     for name in answer.degraded:
         screen.print(Text(f"{name} did not answer: what it would show is not in this ranking", "bold yellow"))
     if not answer.queries:

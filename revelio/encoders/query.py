@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import PRESENT_DISTANCE
+from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.encoders.background import Background, Expected
 from revelio.encoders.evidence import FAMILIES, Glance, components_matrix, glance, neighbours, squash
 from revelio.encoders.implied import Reads, reads_here
@@ -236,7 +236,7 @@ def _against_peers(features: Floats, template_of: Ints, worst: NDArray[np.float6
     top[group[order[last]]] = values[order[last]]
     runner_up[group[order[last]]] = values[order[np.maximum(last - 1, first)]]
     count = np.bincount(group)[group]
-    out = worst[seen] >= PRESENT_DISTANCE
+    out = worst[seen] >= SIGNIFICANT_SIGMA
     features[seen, _COLUMN["present"]] = 1.0
     features[seen, _COLUMN["worst"]] = values
     features[seen, _COLUMN["rank"]] = _share_below(group, values)

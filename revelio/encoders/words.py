@@ -25,7 +25,7 @@ _LOGS = {
 
 @lru_cache(maxsize=10_000)
 def template_words(template: QueryTemplate) -> str:
-    """A template as a sentence, its holes named by their blanks."""
+    """A template as a sentence, its placeholders named by their blanks."""
     return re.sub(r"\$\{(\w+)\}", r"the \1", f"{template.title}. {template.shows}".strip())
 
 

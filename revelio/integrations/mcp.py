@@ -152,7 +152,7 @@ def _answer(saved: SavedAnswer) -> AnswerView:
     return AnswerView(
         recommendation_id=saved.id,
         system=answer.incident.system,
-        nothing_wrong=round(answer.abstain, 4),
+        nothing_wrong=round(answer.no_fault_probability, 4),
         degraded=list(answer.degraded),
         queries=[_ranked(q) for q in answer.queries],
     )

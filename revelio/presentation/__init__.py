@@ -14,13 +14,13 @@ from revelio.presentation.answer import (
     recommendation_json,
     result_view,
 )
-from revelio.presentation.exhibits import exhibit
+from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.messages import compact
-from revelio.presentation.panels import Exhibit
+from revelio.presentation.panels import EvidencePanels
 
 __all__ = [
     "AbstainView",
-    "Exhibit",
+    "EvidencePanels",
     "FactorView",
     "MoveView",
     "QueryView",
@@ -30,7 +30,7 @@ __all__ = [
     "SpanView",
     "WindowView",
     "compact",
-    "exhibit",
+    "evidence_panels",
     "query_view",
     "recommendation_json",
     "result_view",

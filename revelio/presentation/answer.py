@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from revelio.presentation.exhibits import exhibit
+from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.panels import Chart, Groups, Table, Timeline, Tree, Waterfall
 from revelio.types import Cell, Evidence, RankedQuery, Recommendation, Result, Series, Span, Window, fill
 
@@ -93,7 +93,7 @@ class QueryView(BaseModel):
 
 
 class AbstainView(BaseModel):
-    """How probable it is that nothing here points at a fault."""
+    """The probability of no fault, in its first form; kept for older clients."""
 
     probability: float
 
@@ -109,7 +109,8 @@ class RecommendationView(BaseModel):
     opened_at: float
     window: WindowView
     baseline: WindowView
-    abstain: AbstainView
+    no_fault_probability: float = Field(description="Probability that the evidence shows no fault")
+    abstain: AbstainView = Field(description="Deprecated: use `no_fault_probability`", json_schema_extra={"deprecated": True})
     degraded: list[str] = Field(description="Sources that did not answer")
     queries: list[QueryView]
     took_ms: float
@@ -132,7 +133,8 @@ def recommendation_json(
         opened_at=incident.opened_at,
         window=_window(incident.evidence.window),
         baseline=_window(incident.evidence.baseline),
-        abstain=AbstainView(probability=recommendation.abstain),
+        no_fault_probability=recommendation.no_fault_probability,
+        abstain=AbstainView(probability=recommendation.no_fault_probability),
         degraded=list(recommendation.degraded),
         queries=[query_view(q, incident.evidence if panels else None) for q in recommendation.queries],
         took_ms=recommendation.took_ms,
@@ -162,7 +164,7 @@ def query_view(ranked: RankedQuery, evidence: Evidence | None = None) -> QueryVi
 
 def result_view(result: Result, evidence: Evidence | None = None) -> ResultView:
     """The view of a result; panels only with the evidence in whose window it was run."""
-    panels = exhibit(result, evidence).panels if evidence is not None else ()
+    panels = evidence_panels(result, evidence).panels if evidence is not None else ()
     return ResultView(
         summary=result.summary,
         signal=result.signal,

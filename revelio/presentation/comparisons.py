@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from revelio.anomaly import PRESENT_DISTANCE, count_deviation
+from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.presentation.panels import Group, Groups
 from revelio.tools.elasticsearch.patterns import mask
 from revelio.tools.figures import counted
@@ -170,6 +170,6 @@ def _mark(group: Group, form: _Form, evidence: Evidence) -> Literal["", "new", "
         return ""
     if form.counts:
         far = count_deviation(before, evidence.baseline.seconds, now, evidence.window.seconds)
-        return "new" if before == 0.0 else "gone" if now == 0.0 else "more" if far >= PRESENT_DISTANCE else ""
+        return "new" if before == 0.0 else "gone" if now == 0.0 else "more" if far >= SIGNIFICANT_SIGMA else ""
     longer = form.unit != "ms" or now - before >= LEAST_MS
     return "more" if before > 0.0 and longer and now >= MORE * before else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from revelio.presentation.cells import is_moment
-from revelio.presentation.panels import Chart, Exhibit, Group, Groups, Panel, Table, Timeline, Tree, Waterfall
+from revelio.presentation.panels import Chart, EvidencePanels, Group, Groups, Panel, Table, Timeline, Tree, Waterfall
 from revelio.presentation.sparklines import sparkline
 from revelio.tools.figures import milliseconds, plain
 from revelio.types import Cell
@@ -17,9 +17,9 @@ _TELLING = ("tree", "groups", "timeline", "chart", "waterfall", "table")
 """Panels in the order in which they tell most in few lines."""
 
 
-def compact(shown: Exhibit, lines: int = _MOST_LINES, width: int = 110) -> str:
+def compact(shown: EvidencePanels, lines: int = _MOST_LINES, width: int = 110) -> str:
     """The headline and at most so many lines of what stands out, each at most ``width`` characters long."""
-    head = f"{'Stands out' if shown.lit else 'As before'} ({shown.signal:.2f}): {shown.summary}"
+    head = f"{'Stands out' if shown.significant else 'As before'} ({shown.signal:.2f}): {shown.summary}"
     body = [line for panel in sorted(shown.panels, key=lambda p: _TELLING.index(p.kind)) for line in _lines(panel)]
     kept = [_cut(line, width) for line in (head, *body[:lines])]
     if len(body) > lines:
@@ -52,10 +52,10 @@ def _lines(panel: Panel) -> Iterator[str]:
 
 
 def _rows(table: Table) -> Iterator[str]:
-    if not table.told:
+    if not table.redundant:
         for row in table.rows:
-            told = (f"{name}: {_cell(cell)}" for name, cell in zip(table.columns, row, strict=True) if cell not in (None, ""))
-            yield ", ".join(told)
+            cells = (f"{name}: {_cell(cell)}" for name, cell in zip(table.columns, row, strict=True) if cell not in (None, ""))
+            yield ", ".join(cells)
 
 
 def _group(group: Group, unit: str) -> str:

@@ -134,12 +134,12 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows as the tool gave them; ``told`` when another panel says the same in a form that reads better."""
+    """Rows as the tool gave them; ``redundant`` when another panel says the same in a form that reads better."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     numeric: tuple[bool, ...]
-    told: bool = False
+    redundant: bool = False
     kind: Literal["table"] = "table"
 
 
@@ -147,13 +147,13 @@ Panel = Chart | Waterfall | Groups | Timeline | Tree | Table
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibit:
-    """A result to show: what it says, how strongly (``lit`` when that counts as present), and its panels in reading order."""
+class EvidencePanels:
+    """A result to show: its summary, its signal, whether that is ``significant``, and its panels in reading order."""
 
     summary: str
     reason: str
     signal: float
-    lit: bool
+    significant: bool
     panels: tuple[Panel, ...]
     truncated: bool
     took_ms: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from revelio.anomaly import PRESENT_DISTANCE
+from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.encoders.background import ONE_IN
 from revelio.encoders.evidence import component, squash
 from revelio.encoders.lineup import bound_names
@@ -21,7 +21,7 @@ _FAMILY_WORDS = {
     "logs": "{place} logs more problems than before",
     "changes": "the state of {place} changed",
 }
-_PRESENT = float(squash(np.array([PRESENT_DISTANCE], dtype=np.float32))[0])
+_PRESENT = float(squash(np.array([SIGNIFICANT_SIGMA], dtype=np.float32))[0])
 _SAYS_NOTHING = 0.25
 """Squashed distance (about 1 spread) under which a figure is not worth a word."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.encoders.query import EncodedIncident, with_found
 from revelio.encoders.report import Floats
 from revelio.ranker.scoring import Ranking, doubted
@@ -76,8 +76,8 @@ def follow(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found
             passes[known] = ranker.ranking(replace(encoded, features=with_found(encoded, some)) if some else encoded)
         return passes[known]
 
-    telling = [i for i, signal in found.items() if signal >= PRESENT]
-    dull = {i: signal for i, signal in found.items() if signal < PRESENT}
+    telling = [i for i, signal in found.items() if signal >= SIGNIFICANT]
+    dull = {i: signal for i, signal in found.items() if signal < SIGNIFICANT}
     before = given({})
     # What its neighbours fail to show is not held against a tool while one of its results stands out.
     suspects, everything = given(dull), doubted(given(found), encoded, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.ranker.findings import Followed
 
 _STANDS_OUT, _DULL = "stands out", "shows nothing unusual"
@@ -24,7 +24,7 @@ def move(followed: Followed, found: Mapping[int, float], index: int, before: int
     up = place < before
     moved = f"{'Up' if up else 'Down'} from {before}" if place != before else "Same place"
     if index in found:
-        telling = found[index] >= PRESENT
+        telling = found[index] >= SIGNIFICANT
         joint = ":" if place == before or telling == up else ", although"
         return Move(before, f"{moved}{joint} its result {_STANDS_OUT if telling else _DULL}")
     if place == before:
@@ -33,4 +33,4 @@ def move(followed: Followed, found: Mapping[int, float], index: int, before: int
     if mover is None:
         return Move(before, f"{moved}: others {'fell' if up else 'gained'}")
     title = followed.encoded.queries[mover].title
-    return Move(before, f"{moved}: “{title}” {_STANDS_OUT if found[mover] >= PRESENT else _DULL}")
+    return Move(before, f"{moved}: “{title}” {_STANDS_OUT if found[mover] >= SIGNIFICANT else _DULL}")

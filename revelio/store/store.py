@@ -128,7 +128,7 @@ class Store:
             "recorded": recorded,
             "report": report,
             "model": recommendation.model,
-            "abstain": recommendation.abstain,
+            "abstain": recommendation.no_fault_probability,
             "top_title": top.query.title.replace("\x00", "\ufffd") if top else "",
             "top_probability": top.probability if top else 0.0,
             "answer": _ANSWER.dump_json((_with(Evidence(evidence.window, evidence.baseline), recommendation),)).decode(),

@@ -30,7 +30,7 @@ class Tool(Protocol):
     """A debugging tool. Methods that reach its backend raise ``SourceError`` when that does not answer as it should."""
 
     name: str
-    remembers: bool
+    retrospective: bool
     """Whether it can be asked later on what it would say now; else it is asked while what it looks at lasts."""
 
     def ping(self) -> str:

@@ -61,7 +61,7 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
     key = seeded(arguments.seed, repr(stable) + catalog.digest + dataset.digest)
     text = _report_encoder(arguments, dataset, key, ours, log)
     tool_texts = {t.name: f"{t.title}. {t.about}".strip() for t in catalog.tools}
-    noise = {m.name: m.noise for t in catalog.tools for m in t.metrics}
+    noise = {m.name: m.noise_floor for t in catalog.tools for m in t.metrics}
     words = CachingEncoder(text)
     reads = learnt_reads(dataset.read("train"), catalog, words)
     known = _known(arguments, dataset, text, QueryEncoder(words, tool_texts, noise, reads=reads))

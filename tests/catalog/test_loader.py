@@ -44,7 +44,7 @@ def test_a_good_file_is_read_whole(tmp_path: Path) -> None:
         (Reading("series", "depth"),),
     )
     assert "queue: ${queue}" in template.body
-    assert (metric.name, metric.noise, metric.direction, metric.absent_is_zero) == ("depth", 2.0, "up", True)
+    assert (metric.name, metric.noise_floor, metric.direction, metric.absent_is_zero) == ("depth", 2.0, "up", True)
 
 
 def test_several_tools_in_one_file(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def _place(recommender: Recommender, incident: Incident, container: str) -> int:
 
 def _calm(recommender: Recommender, fresh: list[tuple[Incident, str]]) -> float:
     """How many of the incidents are expected to hold no fault."""
-    return sum(recommender.recommend(incident).abstain for incident, _ in fresh)
+    return sum(recommender.recommend(incident).no_fault_probability for incident, _ in fresh)
 
 
 def _chances(recommender: Recommender, fresh: list[tuple[Incident, str]]) -> list[float]:
@@ -79,7 +79,7 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     found, _ = max(zip(fresh, before, after, strict=True), key=lambda one: one[1] - one[2])[0]
     assert _calm(learnt, fresh) < _calm(base, fresh)
     answer = learnt.recommend(found)
-    assert answer.abstain < base.recommend(found).abstain
+    assert answer.no_fault_probability < base.recommend(found).no_fault_probability
     assert answer.model == attempt.after
     told = [fact for q in answer.queries for f in q.factors for fact in f.because]
     assert "what people said of earlier answers speaks for it" in told

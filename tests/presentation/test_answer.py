@@ -35,7 +35,8 @@ def _recommendation(result: Result | None = None) -> Recommendation:
 def test_a_recommendation_keeps_the_names_that_the_api_promises() -> None:
     view = recommendation_json("r1", _recommendation(), recorded="i1").model_dump(mode="json")
     assert view["id"] == "r1"
-    assert view["abstain"] == {"probability": 0.1}
+    assert view["no_fault_probability"] == 0.1
+    assert view["abstain"] == {"probability": 0.1}  # deprecated, kept for older clients
     assert view["degraded"] == ["jaeger"]
     assert view["incident"] == "i1"
     query = view["queries"][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.presentation import compact, exhibit
+from revelio.presentation import compact, evidence_panels
 from revelio.presentation.comparisons import OPERATIONS
 from revelio.types import Entity, Evidence, Result, Series, Span, Window
 
@@ -13,7 +13,7 @@ EVIDENCE = Evidence(Window(60.0, 90.0), Window(0.0, 60.0))
 
 
 def told(result: Result, lines: int = 5) -> list[str]:
-    return compact(exhibit(result, EVIDENCE), lines).split("\n")
+    return compact(evidence_panels(result, EVIDENCE), lines).split("\n")
 
 
 def test_a_series_is_a_line_with_its_bars_and_its_change() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from revelio.presentation import exhibit
+from revelio.presentation import evidence_panels
 from revelio.presentation.panels import Chart, Line
 from revelio.presentation.pictures import DENSITY, MAX_ALT, SIZE, Picture, picture
 from revelio.types import Evidence, Window
@@ -24,7 +24,7 @@ BANDS = {"baseline": (0xEE, 0xEF, 0xF0), "window": (0xFB, 0xED, 0xDB)}
 
 def throttling() -> Picture:
     evidence = Evidence(made.WINDOW, made.BASELINE)
-    (chart,) = (p for p in exhibit(made.throttling(), evidence).panels if isinstance(p, Chart))
+    (chart,) = (p for p in evidence_panels(made.throttling(), evidence).panels if isinstance(p, Chart))
     return picture(chart)
 
 

@@ -20,10 +20,10 @@ import redis
 from psycopg import sql
 
 from fault_injection.campaigns.proof import healthy_scope
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.tools import reading_series, readings
+from revelio.tools import sample_series, samples
 from revelio.tools.base import Limits, Scope, Tool
 from revelio.tools.postgres.connection import Database
 from revelio.tools.postgres.sql import query_of
@@ -48,8 +48,8 @@ ROWS = 20_000
 def quick() -> Iterator[None]:
     """Readings and rates at a fifth of their usual pace, so that a fault takes seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readings, "EVERY_S", 0.5)
-        patch.setattr(reading_series, "RATE_S", 2.0)
+        patch.setattr(samples, "EVERY_S", 0.5)
+        patch.setattr(sample_series, "RATE_S", 2.0)
         yield
 
 
@@ -134,8 +134,8 @@ def proven(tool: Tool, query: Query, since: float) -> Result:
     scope = Scope("shop", Window(since, now), Window(since - CALM_S + 2.5, since))
     found = tool.run(query, scope)
     before = tool.run(query, healthy_scope(scope))
-    assert found.signal >= PRESENT, (query.title, found.summary, found.reason)
-    assert before.signal < PRESENT, (query.title, before.summary, before.reason)
+    assert found.signal >= SIGNIFICANT, (query.title, found.summary, found.reason)
+    assert before.signal < SIGNIFICANT, (query.title, before.summary, before.reason)
     return found
 
 
@@ -147,7 +147,7 @@ def told(result: Result) -> dict[str, str]:
 def dark(tool: Tool, query: Query) -> None:
     now = time.time()
     found = tool.run(query, Scope("shop", Window(now - 3, now), Window(now - CALM_S, now - 3)))
-    assert found.signal < PRESENT, (query.title, found.summary, found.reason)
+    assert found.signal < SIGNIFICANT, (query.title, found.summary, found.reason)
 
 
 @contextmanager
@@ -230,7 +230,7 @@ def test_a_held_lock_shows_who_blocks_whom(postgres: Postgres, server: Shop) -> 
         proven(postgres, bound("postgres.sessions", service="orders", database="postgres"), since)
         now = time.time()
         here = Scope("shop", Window(since, now), Window(since - CALM_S + 2.5, since))
-        assert postgres.run(bound("postgres.locks", service="cart", database="postgres"), here).signal < PRESENT
+        assert postgres.run(bound("postgres.locks", service="cart", database="postgres"), here).signal < SIGNIFICANT
     finally:
         holder.rollback()
         waiting.join()
@@ -395,7 +395,7 @@ def test_hostile_names_find_nothing_and_break_nothing(postgres: Postgres, redis_
     for query in filled("postgres", name):
         if {"service", "table"} & {b.name for b in query.template.blanks}:
             found = postgres.run(query, scope)
-            assert (found.rows, found.signal < PRESENT) == ((), True), query.template.id
+            assert (found.rows, found.signal < SIGNIFICANT) == ((), True), query.template.id
     [query] = [q for q in filled("redis", name) if q.template.id == "redis.queue"]
     assert (redis_tool.run(query, scope).rows, redis_tool.run(query, scope).signal) == ((), 0.0)
 

@@ -19,7 +19,7 @@ from fault_injection.engine import DockerEngine
 from fault_injection.inject import in_force, open_faults
 from fault_injection.labels import accepted_queries, load_labels
 from fault_injection.spec import Fault
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.settings import load_settings
 from revelio.types import Recommendation
 from revelio.workbench import Workbench
@@ -68,7 +68,7 @@ def test_the_cause_is_among_the_first_three_and_running_it_shows_the_fault(app: 
         with closing(Workbench(load_settings())) as bench:
             answer = bench.recommend(report, system="shop", k=3, run=True)
     assert answer.degraded == ()
-    assert any(grade == 3 and signal >= PRESENT for grade, signal in shown(answer, app, fault)), [
+    assert any(grade == 3 and signal >= SIGNIFICANT for grade, signal in shown(answer, app, fault)), [
         (q.query.title, q.result.summary if q.result else None) for q in answer.queries
     ]
     assert open_faults(app) == ()

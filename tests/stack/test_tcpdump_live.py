@@ -21,7 +21,7 @@ from docker.errors import APIError
 from docker.models.containers import Container
 
 from fault_injection.campaigns.proof import healthy_scope
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.candidates import candidates
 from revelio.catalog import Catalog
 from revelio.settings import Backend
@@ -101,8 +101,8 @@ def proven(tool: Tcpdump, query: Query, since: float) -> Result:
     scope = Scope(PROJECT, Window(since, now), Window(since - CALM_S + 4.0, since))
     found = tool.run(query, scope)
     before = tool.run(query, healthy_scope(scope))
-    assert found.signal >= PRESENT, (query.title, found.summary, found.reason, found.rows)
-    assert before.signal < PRESENT, (query.title, before.summary, before.reason, before.rows)
+    assert found.signal >= SIGNIFICANT, (query.title, found.summary, found.reason, found.rows)
+    assert before.signal < SIGNIFICANT, (query.title, before.summary, before.reason, before.rows)
     assert shown(tool, query, scope), "the command that is offered shows nothing of it"
     return found
 
@@ -131,7 +131,7 @@ def test_in_health_a_snapshot_names_the_application_and_nearly_no_question_is_al
     assert ends <= hosts
     asked = candidates(Catalog((spec("tcpdump"),)), seen.entities)
     assert len(asked) > 100
-    alarmed = [(q.title, r.reason) for q in asked if (r := tool.run(q, scope)).signal >= PRESENT]
+    alarmed = [(q.title, r.reason) for q in asked if (r := tool.run(q, scope)).signal >= SIGNIFICANT]
     assert len(alarmed) < 0.05 * len(asked), alarmed
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
 from revelio.settings import Settings
@@ -77,7 +77,7 @@ def test_every_question_is_answered_and_nearly_all_calmly(shop: System) -> None:
     seen = shop.snapshot(time.time() - 5.0)
     queries = candidates(shop.catalog, seen.entities)
     assert len(queries) > 200
-    alarmed = [(q.title, r.reason) for q in queries if (r := shop.run(q, seen)).signal >= PRESENT]
+    alarmed = [(q.title, r.reason) for q in queries if (r := shop.run(q, seen)).signal >= SIGNIFICANT]
     assert len(alarmed) < 0.05 * len(queries), alarmed
 
 

@@ -43,7 +43,7 @@ def test_it_abstains_more_when_nothing_is_wrong(model: Path, catalog: Catalog) -
     recommender = Recommender(load_ranker(model), catalog)
     calm = recommender.recommend(labelled(990, "none", "beta").record.incident())
     broken = recommender.recommend(labelled(991, "stop", "beta").record.incident())
-    assert calm.abstain > broken.abstain + 0.3
+    assert calm.no_fault_probability > broken.no_fault_probability + 0.3
 
 
 def test_factors_add_up_to_the_probability_and_all_probabilities_to_one(model: Path, catalog: Catalog) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.candidates import candidates
 from revelio.catalog import Catalog, load_catalog
 from revelio.errors import NotFoundError
@@ -181,7 +181,7 @@ class StandIn(Recommender):
 
     def rerank(self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5) -> Reranking:
         """What stands out, what was not run, what shows nothing: in this order, the first ``k`` and whatever was kept."""
-        shown = {(f.template, f.bindings): f.signal >= PRESENT for f in incident.findings}
+        shown = {(f.template, f.bindings): f.signal >= SIGNIFICANT for f in incident.findings}
         had = {q.query.id: q for q in kept}
         everything = [had.get(q.query.id, q) for q in self.recommend(incident, 50).queries]
         key = {True: 0, None: 1, False: 2}

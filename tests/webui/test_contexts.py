@@ -78,7 +78,7 @@ def test_card(client: TestClient) -> None:
     assert isinstance(page, CardPart)
     assert page.card == context(client.get(address)).cards[0]
     assert page.card.evidence is not None
-    assert page.card.evidence.lit
+    assert page.card.evidence.significant
 
 
 def test_history(client: TestClient) -> None:

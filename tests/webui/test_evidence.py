@@ -103,7 +103,7 @@ def test_columns_of_figures_are_known_and_ragged_rows_are_squared() -> None:
 
 
 def test_a_signal_counts_from_a_half_on() -> None:
-    assert [evidence_view(replace(EMPTY, signal=s), EVIDENCE).lit for s in (0.49, 0.5)] == [False, True]
+    assert [evidence_view(replace(EMPTY, signal=s), EVIDENCE).significant for s in (0.49, 0.5)] == [False, True]
 
 
 def test_moments_are_no_figures() -> None:

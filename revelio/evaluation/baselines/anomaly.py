@@ -23,7 +23,7 @@ class Anomaly:
 
     def __init__(self, catalog: Catalog) -> None:
         """The catalog tells each metric's ripple."""
-        noise = {m.name: m.noise for tool in catalog.tools for m in tool.metrics}
+        noise = {m.name: m.noise_floor for tool in catalog.tools for m in tool.metrics}
         self._text = HashingEncoder()
         self._encoder = QueryEncoder(self._text, {}, noise)
 

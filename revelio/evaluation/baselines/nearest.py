@@ -37,7 +37,7 @@ class Nearest:
 
     def __init__(self, catalog: Catalog, text: TextEncoder) -> None:
         """The catalog tells each metric's ripple, ``text`` gives unit vectors."""
-        noise = {m.name: m.noise for tool in catalog.tools for m in tool.metrics}
+        noise = {m.name: m.noise_floor for tool in catalog.tools for m in tool.metrics}
         self._text = CachingEncoder(text)
         self._encoder = QueryEncoder(self._text, {}, noise)
         self._past: list[_Past] = []

@@ -30,7 +30,7 @@ class BoostedTrees:
 
     def __init__(self, catalog: Catalog) -> None:
         """Untrained. The catalog tells each metric's ripple, and which templates there are."""
-        noise = {m.name: m.noise for tool in catalog.tools for m in tool.metrics}
+        noise = {m.name: m.noise_floor for tool in catalog.tools for m in tool.metrics}
         self._text = HashingEncoder()
         self._encoder = QueryEncoder(self._text, {}, noise)
         self._number = {t.id: float(i) for i, t in enumerate(catalog.templates)}

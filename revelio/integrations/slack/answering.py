@@ -16,7 +16,7 @@ from revelio.integrations.door import Door, choose_system
 from revelio.integrations.slack.asking import HELP, Asked
 from revelio.integrations.slack.blocks import Message, answer_message, evidence_message, plain_message
 from revelio.integrations.slack.place import Place
-from revelio.presentation import exhibit
+from revelio.presentation import evidence_panels
 from revelio.presentation.panels import Chart
 from revelio.presentation.pictures import picture
 from revelio.store import SavedAnswer, Verdict
@@ -114,7 +114,7 @@ class Answering:
 
 def _show(place: Place, ranked: RankedQuery, result: Result, evidence: Evidence) -> None:
     """Series as pictures where they can be had; all else, and they too where not, in a few lines of text."""
-    charts = [panel for panel in exhibit(result, evidence).panels if isinstance(panel, Chart)]
+    charts = [panel for panel in evidence_panels(result, evidence).panels if isinstance(panel, Chart)]
     drawn = [picture(chart) for chart in charts] if len(charts) <= _PICTURES else []
     if not drawn or not place.illustrate(evidence_message(ranked, result, illustrated=True), drawn):
         place.reply(evidence_message(ranked, result))

@@ -107,8 +107,8 @@ def read_button(value: str) -> tuple[str, str]:
 def _head(saved: SavedAnswer) -> list[Block]:
     answer = saved.recommendation
     place = saved.recorded or answer.incident.system
-    calm = f"{answer.abstain:.0%} that nothing here points at a fault"
-    return [_text(f"Revelio on {place}", bold=True), _text(f" · {calm}", bold=answer.calm)]
+    calm = f"{answer.no_fault_probability:.0%} that nothing here points at a fault"
+    return [_text(f"Revelio on {place}", bold=True), _text(f" · {calm}", bold=answer.no_fault_likely)]
 
 
 def _query(saved: SavedAnswer, ranked: RankedQuery) -> list[Block]:

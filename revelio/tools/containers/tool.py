@@ -17,7 +17,7 @@ from revelio.tools.containers.engine import Engine
 from revelio.tools.containers.state import PROJECT, SERVICE, Container, Event, names, parse
 from revelio.tools.containers.views import Seen
 from revelio.tools.containers.watch import ContainerWatch
-from revelio.tools.holes import tree
+from revelio.tools.placeholders import tree
 from revelio.types import Entity, Evidence, Query, Result, Window
 
 MAX_CONTAINERS = 200
@@ -38,7 +38,7 @@ class Containers:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
-        self.remembers = False
+        self.retrospective = False
         self.backend = backend
         self.limits = limits
         self._engine = Engine(spec.name, backend.url, limits)

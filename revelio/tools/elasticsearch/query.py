@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from revelio.tools.holes import Tree
 from revelio.tools.links import encodable
+from revelio.tools.placeholders import Tree
 
 CLAUSES = frozenset(
     {

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from revelio.tools.base import Limits, Scope
 from revelio.tools.elasticsearch.patterns import Line, level_of
-from revelio.tools.holes import Tree
 from revelio.tools.links import iso
+from revelio.tools.placeholders import Tree
 from revelio.types import Window
 
 PROBLEM_LEVELS = tuple(n for level in ("WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "PANIC") for n in (level, level.lower()))

@@ -25,7 +25,7 @@ from revelio.tools.elasticsearch.bounded_node import LIMITS, BoundedNode
 from revelio.tools.elasticsearch.patterns import Lines, level_of, mine
 from revelio.tools.elasticsearch.search import BEFORE, NOW, PROBLEM_LEVELS, comparing, line_in, lines_of, over_time
 from revelio.tools.elasticsearch.views import Counts
-from revelio.tools.holes import Tree, tree
+from revelio.tools.placeholders import Tree, tree
 from revelio.types import Entity, Evidence, Query, Result, Window
 
 SNAPSHOT_LINES, MAX_PATTERNS = 1000, 200
@@ -40,7 +40,7 @@ class ElasticsearchLogs:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
-        self.remembers = True
+        self.retrospective = True
         self.backend = backend
         self.limits = limits
 

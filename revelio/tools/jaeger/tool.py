@@ -16,11 +16,11 @@ from revelio.telemetry import Workers
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher, TooLargeError
-from revelio.tools.holes import tree
 from revelio.tools.jaeger import views
 from revelio.tools.jaeger.traces import TraceSpan, figures, parse_traces
 from revelio.tools.jaeger.views import Fetched, Question, Sample, divide
-from revelio.tools.recent import Recent
+from revelio.tools.placeholders import tree
+from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Entity, Evidence, Query, Result, SpanStat, Window
 
 SNAPSHOT_TRACES, RUN_TRACES, LINKED_TRACES = 200, 100, 20
@@ -47,14 +47,14 @@ class Jaeger:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
-        self.remembers = True
+        self.retrospective = True
         self.backend = backend
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend.url, limits)
         self._entries: frozenset[str] = frozenset()
-        self._whole: Recent[Fetched] = Recent(REMEMBERED, REMEMBERED_S)
-        self._narrow: Recent[Fetched] = Recent(REMEMBERED, REMEMBERED_S)
-        self._fitting: Recent[int] = Recent(REMEMBERED, REMEMBERED_S)
+        self._whole: SingleFlightCache[Fetched] = SingleFlightCache(REMEMBERED, REMEMBERED_S)
+        self._narrow: SingleFlightCache[Fetched] = SingleFlightCache(REMEMBERED, REMEMBERED_S)
+        self._fitting: SingleFlightCache[int] = SingleFlightCache(REMEMBERED, REMEMBERED_S)
 
     def ping(self) -> str:
         """How many services it knows."""
@@ -166,7 +166,7 @@ class Jaeger:
         narrow = params.keys() & {"operation", "tags", "minDuration"}
         remembered = self._narrow if narrow else self._whole  # apart: all views of a service read its whole sample
         key, settled = json.dumps(params, ensure_ascii=False), time.time() > window.end + SETTLED_S
-        return remembered.shared(key, lambda: self._fresh(question, service, window, most), keep=settled)
+        return remembered.get_or_call(key, lambda: self._fresh(question, service, window, most), keep=settled)
 
     def _fresh(self, question: Question, service: str, window: Window, most: int) -> Fetched:
         most = min(most, self._fitting.get(service) or most)

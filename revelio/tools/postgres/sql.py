@@ -23,7 +23,7 @@ _LITERALS = re.compile(
 
 
 def query_of(text: str, names: Mapping[str, str]) -> sql.Composed:
-    """A statement whose holes ``${name}`` are the client's own parameters: a value is never part of the text."""
+    """A statement whose placeholders ``${name}`` are the client's own parameters: a value is never part of the text."""
     parts: list[sql.Composable] = []
     for index, piece in enumerate(_pieces(text, names)):
         parts.append(sql.Placeholder(piece) if index % 2 else sql.SQL(piece.replace("%", "%%")))
@@ -48,7 +48,7 @@ def masked(statement: str) -> str:
 
 
 def _pieces(text: str, names: Mapping[str, str]) -> list[str]:
-    """Text, name, text, name, ... text: the holes are found before any value is there."""
+    """Text, name, text, name, ... text: the placeholders are found before any value is there."""
     if not names:
         return [_plain(text)]
     return re.split(r"\$\{(" + "|".join(map(re.escape, names)) + r")\}", _plain(text))

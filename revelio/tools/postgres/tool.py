@@ -14,12 +14,12 @@ from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
 from revelio.tools.figures import counted
-from revelio.tools.holes import values
+from revelio.tools.placeholders import values
 from revelio.tools.postgres.connection import APPLICATION, Answer, Database, FullError, RefusedError
-from revelio.tools.postgres.reading import PostgresReader
+from revelio.tools.postgres.sampling import PostgresSampler
 from revelio.tools.postgres.sql import masked, query_of, text_of
-from revelio.tools.reading_series import Verdict, increase, series_of, verdict
-from revelio.tools.readings import Reading, Watch
+from revelio.tools.sample_series import Verdict, increase, series_of, verdict
+from revelio.tools.samples import Sample, Sampler
 from revelio.types import Cell, Entity, Evidence, Query, Result
 
 SERVER, TABLE, CLIENT = "postgres_server", "table", "postgres_client"
@@ -44,14 +44,14 @@ class Postgres:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
-        self.remembers = False
+        self.retrospective = False
         self.spec = spec
         self.backend = backend
         self.limits = limits
         self._database = Database(spec.name, backend.url, limits)
         self._watched = Database(spec.name, backend.url, limits)
-        self._reader = PostgresReader(spec, self._watched)
-        self._watch = Watch(spec.name, self._reader.look, limits.seconds)
+        self._reader = PostgresSampler(spec, self._watched)
+        self._sampler = Sampler(spec.name, self._reader.look, limits.seconds)
         self._shown = spec.shown
 
     def ping(self) -> str:
@@ -66,15 +66,15 @@ class Postgres:
 
     def snapshot(self, scope: Scope) -> Evidence:
         """What its statistics said over baseline and window: one statement, and those that the watch took before."""
-        readings = self._watch.readings(time.monotonic() + self.limits.seconds)
-        tables = {name for r in readings[-1:] for metric, name in r.values if metric in self._reader.of_tables}
-        clients = {n for r in readings if r.at >= scope.baseline.start for metric, n in r.values if metric == "pg_sessions"}
+        samples = self._sampler.samples(time.monotonic() + self.limits.seconds)
+        tables = {name for r in samples[-1:] for metric, name in r.values if metric in self._reader.of_tables}
+        clients = {n for r in samples if r.at >= scope.baseline.start for metric, n in r.values if metric == "pg_sessions"}
         named = {Entity(TABLE, name) for name in tables} | {Entity(CLIENT, name) for name in clients}
         return Evidence(
             window=scope.window,
             baseline=scope.baseline,
             entities=tuple(sorted({Entity(SERVER, self.name)} | named)),
-            series=series_of(readings, self._shown, scope),
+            series=series_of(samples, self._shown, scope),
         )
 
     def render(self, query: Query, scope: Scope) -> str:
@@ -90,7 +90,7 @@ class Postgres:
         question, filling = self._question(query), self._values(query, scope)
         deadline = time.monotonic() + self.limits.seconds
         try:
-            readings = self._watch.readings(deadline)
+            samples = self._sampler.samples(deadline)
             answer = self._database.ask(query_of(question.sql, filling), filling, deadline=deadline)
         except FullError as error:
             if any(r.metric == "pg_connections" for r in query.template.reads):
@@ -100,12 +100,12 @@ class Postgres:
             if "pg_stat_statements" in question.sql and "pg_stat_statements" in error.reason:
                 return Result("pg_stat_statements is not installed in this database", 0.0, "nothing was measured")
             raise
-        judged = verdict(query, series_of(readings, self._shown, scope), self._shown, scope, self.name)
-        return self._result(question, answer, readings, judged, scope)
+        judged = verdict(query, series_of(samples, self._shown, scope), self._shown, scope, self.name)
+        return self._result(question, answer, samples, judged, scope)
 
     def close(self) -> None:
         """Stop reading and close the connections."""
-        self._watch.close()
+        self._sampler.close()
         self._watched.close()
         self._database.close()
 
@@ -121,17 +121,15 @@ class Postgres:
         return _Question(body["sql"], {str(k): str(v) for k, v in body.get("since", {}).items()})
 
     def _values(self, query: Query, scope: Scope) -> dict[str, str]:
-        """What fills each hole; a table's entity carries the server's name in front."""
+        """What fills each placeholder; a table's entity carries the server's name in front."""
         own = {b.name for b in query.template.blanks if b.kind == TABLE}
         return {n: v.removeprefix(f"{self.name}: ") if n in own else v for n, v in values(query, scope).items()}
 
-    def _result(
-        self, question: _Question, answer: Answer, readings: tuple[Reading, ...], judged: Verdict, scope: Scope
-    ) -> Result:
+    def _result(self, question: _Question, answer: Answer, samples: tuple[Sample, ...], judged: Verdict, scope: Scope) -> Result:
         rows = [_shown(answer.columns, row) for row in answer.rows if APPLICATION not in row]
         words = [judged.summary, counted(len(rows), "row")]
-        if question.since and any(r.at <= scope.window.start for r in readings):
-            rows = self._since(question, answer.columns, rows, readings, scope)
+        if question.since and any(r.at <= scope.window.start for r in samples):
+            rows = self._since(question, answer.columns, rows, samples, scope)
         elif question.since:
             words.append("counted since the statistics began, as nobody looked before the window")
         return Result(
@@ -149,7 +147,7 @@ class Postgres:
         question: _Question,
         columns: tuple[str, ...],
         rows: list[tuple[Cell, ...]],
-        readings: tuple[Reading, ...],
+        samples: tuple[Sample, ...],
         scope: Scope,
     ) -> list[tuple[Cell, ...]]:
         """Counting columns as what was added since the window began; the largest first."""
@@ -158,7 +156,7 @@ class Postgres:
 
         def told(row: tuple[Cell, ...], place: int, metric: str) -> Cell:
             key = str(row[0]) if kinds.get(metric) == "statement" else self._reader.name_of(kinds.get(metric, ""), str(row[0]))
-            return increase(readings, metric, key, scope)
+            return increase(samples, metric, key, scope)
 
         changed = [tuple(told(row, i, places[i]) if i in places else cell for i, cell in enumerate(row)) for row in rows]
         first = next(iter(places), 0)

@@ -7,7 +7,7 @@ import re
 
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
-from revelio.tools.holes import HOLE, put, values
+from revelio.tools.placeholders import PLACEHOLDER, put, values
 from revelio.types import Query
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|`[^`]*`|#[^\n]*', re.DOTALL)
@@ -15,7 +15,7 @@ _AMBIENT_DURATIONS = frozenset({"window", "baseline"})
 
 
 def render(query: Query, scope: Scope) -> str:
-    """The query with every hole filled; ``SourceError`` when a hole stands where no value can be put safely."""
+    """The query with every placeholder filled; ``SourceError`` when a placeholder stands where no value can be put safely."""
     body, filling = query.template.body, values(query, scope)
     bound = dict(query.bindings)
     parts: list[str] = []
@@ -50,6 +50,8 @@ def _outside(text: str, bound: dict[str, str], filling: dict[str, str]) -> str:
 
 
 def _refuse(text: str, bound: dict[str, str]) -> None:
-    for hole in HOLE.finditer(text):
-        if hole[1] in bound or hole[1] == "project":
-            raise SourceError("prometheus", f'{hole[0]} has to stand inside double quotes, as in {{service="{hole[0]}"}}')
+    for placeholder in PLACEHOLDER.finditer(text):
+        if placeholder[1] in bound or placeholder[1] == "project":
+            raise SourceError(
+                "prometheus", f'{placeholder[0]} has to stand inside double quotes, as in {{service="{placeholder[0]}"}}'
+            )

@@ -43,7 +43,7 @@ class _Measure:
     metric: str
     unit: str
     direction: Direction
-    noise: float
+    noise_floor: float
     absent_is_zero: bool = False
 
 
@@ -54,9 +54,9 @@ class Prometheus:
     """The ``prometheus`` tool."""
 
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
-        """``spec.metrics`` is what a snapshot reads, and how large a ripple of each is."""
+        """``spec.metrics`` is what a snapshot reads, and the noise floor of each."""
         self.name = spec.name
-        self.remembers = True
+        self.retrospective = True
         self.spec = spec
         self.backend = backend
         self.limits = limits
@@ -173,14 +173,14 @@ def _measure(spec: ToolSpec, template: QueryTemplate) -> _Measure:
     metric = next((m for m in spec.metrics if m.name == reading.metric), None)
     if metric is None:
         return _Measure(reading.metric, "", reading.direction, 0.0)
-    return _Measure(reading.metric, metric.unit, reading.direction, metric.noise, metric.absent_is_zero)
+    return _Measure(reading.metric, metric.unit, reading.direction, metric.noise_floor, metric.absent_is_zero)
 
 
 def _distance(series: Series, measure: _Measure, scope: Scope) -> float:
     before, now = split(series.times, series.values, scope.baseline, scope.window)
     if not before and measure.absent_is_zero:
         before = [0.0]
-    return deviation(before, now, measure.direction, measure.noise)
+    return deviation(before, now, measure.direction, measure.noise_floor)
 
 
 def _about(query: Query) -> Entity:

@@ -12,11 +12,11 @@ from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
 from revelio.tools.figures import counted
-from revelio.tools.holes import tree
-from revelio.tools.reading_series import RATE_S, series_of, verdict
-from revelio.tools.readings import EVERY_S, Watch
+from revelio.tools.placeholders import tree
 from revelio.tools.redis.connection import Command, RefusedError, Reply, Server
-from revelio.tools.redis.reading import RedisReader, fields, latencies, slow_commands, tables
+from revelio.tools.redis.sampling import RedisSampler, fields, latencies, slow_commands, tables
+from revelio.tools.sample_series import RATE_S, series_of, verdict
+from revelio.tools.samples import EVERY_S, Sampler
 from revelio.types import Cell, Entity, Evidence, Query, Result, Series
 
 SERVER, QUEUE = "redis_server", "queue"
@@ -37,13 +37,13 @@ class Redis:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
-        self.remembers = False
+        self.retrospective = False
         self.spec = spec
         self.backend = backend
         self.limits = limits
         self._server = Server(spec.name, backend.url, limits)
         self._watched = Server(spec.name, backend.url, limits)
-        self._watch = Watch(spec.name, RedisReader(spec, self._watched).look, limits.seconds)
+        self._sampler = Sampler(spec.name, RedisSampler(spec, self._watched).look, limits.seconds)
         self._shown = spec.shown
 
     def ping(self) -> str:
@@ -55,16 +55,16 @@ class Redis:
             raise SourceError(self.name, f"{self._server.place} does not answer like Redis; is its url right?") from error
 
     def snapshot(self, scope: Scope) -> Evidence:
-        """What it said over baseline and window: one exchange, the slow log, and the readings that the watch took before."""
+        """What it said over baseline and window: one exchange, the slow log, and the samples that the watch took before."""
         deadline = time.monotonic() + self.limits.seconds
-        readings = self._watch.readings(deadline)
-        queues = {name for r in readings[-1:] for metric, name in r.values if metric == "redis_queue_length"}
+        samples = self._sampler.samples(deadline)
+        queues = {name for r in samples[-1:] for metric, name in r.values if metric == "redis_queue_length"}
         return Evidence(
             window=scope.window,
             baseline=scope.baseline,
             entities=tuple(sorted({Entity(SERVER, self.name)} | {Entity(QUEUE, name) for name in queues})),
             series=(
-                *series_of(readings, self._shown, scope),
+                *series_of(samples, self._shown, scope),
                 *self._slow_time(scope, deadline),
                 *self._disk_waits(scope, deadline),
             ),
@@ -82,8 +82,8 @@ class Redis:
         """What it answers now; the signal compares the figures of the window with those of the baseline."""
         command, wanted = self._command(query, scope)
         deadline = time.monotonic() + self.limits.seconds
-        readings = self._watch.readings(deadline)
-        series = series_of(readings, self._shown, scope)
+        samples = self._sampler.samples(deadline)
+        series = series_of(samples, self._shown, scope)
         if any(r.metric == "redis_slow_time" for r in query.template.reads):
             series = (*series, *self._slow_time(scope, deadline))
         if any(r.metric == "redis_disk_waits" for r in query.template.reads):
@@ -110,7 +110,7 @@ class Redis:
 
     def close(self) -> None:
         """Stop reading and close the connections."""
-        self._watch.close()
+        self._sampler.close()
         self._watched.close()
         self._server.close()
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from revelio.tools.holes import put
+from revelio.tools.placeholders import put
 
 _SPECIAL = frozenset('"\\$')
 """What ends a string, escapes, or names a macro, which tshark puts in even inside of strings."""
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """A display filter whose holes stand inside double quotes."""
+    """A display filter whose placeholders stand inside double quotes."""
     return put(text, values, escape)
 
 

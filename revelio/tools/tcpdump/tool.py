@@ -16,9 +16,9 @@ from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
 from revelio.tools.bounded_call import LateError, TooMuchError
 from revelio.tools.figures import counted
-from revelio.tools.holes import tree, values
-from revelio.tools.reading_series import verdict
-from revelio.tools.recent import Recent
+from revelio.tools.placeholders import tree, values
+from revelio.tools.sample_series import verdict
+from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.tools.tcpdump.capture import Capture, lines, open_capture
 from revelio.tools.tcpdump.filter import filled
 from revelio.tools.tcpdump.packets import FIELDS, FormError, Reader, Traffic
@@ -67,12 +67,12 @@ class Tcpdump:
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
         self.name = spec.name
-        self.remembers = True
+        self.retrospective = True
         self.spec = spec
         self.backend = backend
         self.limits = limits
         self._shown = tuple(m for m in spec.shown if m.name in MEASURED)
-        self._known: Recent[Traffic] = Recent(4, _KEPT_S)
+        self._known: SingleFlightCache[Traffic] = SingleFlightCache(4, _KEPT_S)
         self._turn = threading.Lock()
 
     def ping(self) -> str:

@@ -90,7 +90,7 @@ class FakeSystem:
         entities = tuple(Entity("container", s) for s in sorted(self.engine.ids))
         return Evidence(scope.window, scope.baseline, entities)
 
-    def remembers(self, query: Query) -> bool:
+    def retrospective(self, query: Query) -> bool:
         return not self.forgetful
 
     def run(self, query: Query, scope: Scope) -> Result:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revelio.tools.elasticsearch.query import CLAUSES, esql, refusal, text
-from revelio.tools.holes import Tree, tree
+from revelio.tools.placeholders import Tree, tree
 from tests.tools.conftest import SCOPE, filled, hostile
 
 STRING = re.compile(r'"(?:\\[\\"nrt]|[^\\"\n\r])*"')

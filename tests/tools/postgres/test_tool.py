@@ -24,7 +24,7 @@ from revelio.systems import open_system
 from revelio.tools.postgres.connection import Database
 from revelio.tools.postgres.sql import masked, query_of, text_of
 from revelio.tools.postgres.tool import CLIENT, SERVER, Postgres
-from revelio.tools.readings import Reading
+from revelio.tools.samples import Sample
 from revelio.types import Entity, Evidence, Incident, Query, QueryTemplate, Series
 from tests.tools.conftest import HOSTILE_NAMES, QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.test_fetch import raw_server
@@ -107,9 +107,9 @@ def test_where_the_database_was_not_looked_at_its_questions_are_no_candidates() 
 
 def test_whoever_has_a_session_may_be_asked_for_its_locks_not_only_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = tool()
-    seen = Reading(SCOPE.window.end - 2.0, {("pg_sessions", "cart"): 2.0, ("pg_sessions", "psql"): 1.0})
-    long_ago = Reading(SCOPE.baseline.start - 60.0, {("pg_sessions", "pgAdmin"): 1.0})
-    monkeypatch.setattr(asked._watch, "readings", lambda deadline: (long_ago, seen))
+    seen = Sample(SCOPE.window.end - 2.0, {("pg_sessions", "cart"): 2.0, ("pg_sessions", "psql"): 1.0})
+    long_ago = Sample(SCOPE.baseline.start - 60.0, {("pg_sessions", "pgAdmin"): 1.0})
+    monkeypatch.setattr(asked._sampler, "samples", lambda deadline: (long_ago, seen))
     evidence = asked.snapshot(SCOPE)
     assert {e.name for e in evidence.entities if e.kind == CLIENT} == {"cart", "psql"}
     locks = [q for q in candidates(bundled_catalog(), evidence.entities) if q.template.id == "postgres.locks"]

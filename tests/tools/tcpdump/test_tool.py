@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
@@ -269,7 +269,7 @@ def question(view: str) -> Query:
 def test_a_question_lights_up_for_its_fault_and_not_in_health(view: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with programs(monkeypatch, tmp_path, saying(tmp_path, *with_fault(FAULTS[view]))) as captures:
         found = tool(captures.as_uri()).run(question(view), SCOPE)
-    assert found.signal >= PRESENT, found
+    assert found.signal >= SIGNIFICANT, found
     assert found.rows and len(found.columns) == len(found.rows[0])
     assert "before" in found.summary and "packets read" in found.summary
     saying(tmp_path, *CALM)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.presentation import exhibit, result_view
+from revelio.presentation import evidence_panels, result_view
 from revelio.presentation.blocking import BLOCKING, LOCKS
 from revelio.presentation.comparisons import EXCEPTIONS, LINES, MAX_GROUPS, NEW_PATTERNS, OPERATIONS
 from revelio.presentation.panels import Chart, Groups, Panel, Table, Timeline, Tree, Waterfall
@@ -26,14 +26,14 @@ FLOW = ("sent by", "to", "service's port", "protocol", "resets in the last 30 s"
 
 
 def panels(columns: tuple[str, ...], *rows: tuple[Cell, ...], evidence: Evidence = EVIDENCE) -> tuple[Panel, ...]:
-    return exhibit(Result("s", 0.5, "r", columns, rows), evidence).panels
+    return evidence_panels(Result("s", 0.5, "r", columns, rows), evidence).panels
 
 
 def groups(columns: tuple[str, ...], *rows: tuple[Cell, ...]) -> Groups:
     first, table = panels(columns, *rows)
     assert isinstance(first, Groups)
     assert isinstance(table, Table)
-    assert table.told
+    assert table.redundant
     return first
 
 
@@ -58,7 +58,7 @@ def test_log_lines_become_patterns_with_the_counts_that_the_snapshot_knows() -> 
 def test_the_lines_of_one_request_stay_in_the_order_of_time() -> None:
     (table,) = panels(LINES, a_line("one"), a_line("two"))
     assert isinstance(table, Table)
-    assert not table.told
+    assert not table.redundant
 
 
 def test_exceptions_and_new_patterns_are_groups_too() -> None:
@@ -160,17 +160,17 @@ def test_the_failing_or_the_slow_span_is_marked() -> None:
         Span("b", "a", "cart", "GET /c", 0.01, 80.0, True),
         Span("c", "b", "redis", "GET", 0.02, 5.0),
     )
-    (trace,) = exhibit(Result("s", 1.0, "", spans=spans), EVIDENCE).panels
+    (trace,) = evidence_panels(Result("s", 1.0, "", spans=spans), EVIDENCE).panels
     assert isinstance(trace, Waterfall)
     assert [(b.mark, b.own_ms) for b in trace.bars] == [("failed", 20.0), ("origin", 75.0), ("", 5.0)]
-    (calm,) = exhibit(Result("s", 1.0, "", spans=tuple(replace(s, error=False) for s in spans)), EVIDENCE).panels
+    (calm,) = evidence_panels(Result("s", 1.0, "", spans=tuple(replace(s, error=False) for s in spans)), EVIDENCE).panels
     assert isinstance(calm, Waterfall)
     assert [b.mark for b in calm.bars] == ["", "slow", ""]
 
 
 def test_a_chart_knows_window_and_baseline_and_its_medians() -> None:
     series = Series(CART, "cpu_used", "cores", (10.0, 20.0, 70.0, 80.0), (1.0, float("nan"), 4.0, 6.0))
-    (chart,) = exhibit(Result("s", 1.0, "", series=(series,)), EVIDENCE).panels
+    (chart,) = evidence_panels(Result("s", 1.0, "", series=(series,)), EVIDENCE).panels
     assert isinstance(chart, Chart)
     (line,) = chart.lines
     assert (chart.title, line.name, line.before, line.now, line.highest) == ("cpu used", "cart", 1.0, 5.0, 6.0)
@@ -190,7 +190,7 @@ def test_no_row_of_any_table_breaks_its_panels_or_its_json(
 ) -> None:
     whole = data.draw(st.lists(st.tuples(*[CELLS] * len(columns)), max_size=6))
     result = Result("s", 0.5, "r", columns, (*ragged, *whole))
-    assert isinstance(exhibit(result, EVIDENCE).panels, tuple)
+    assert isinstance(evidence_panels(result, EVIDENCE).panels, tuple)
     result_view(result, EVIDENCE).model_dump_json()
 
 

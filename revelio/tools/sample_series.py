@@ -9,7 +9,7 @@ from revelio.anomaly import deviation, signal, split
 from revelio.catalog import Metric
 from revelio.tools.base import Scope
 from revelio.tools.figures import plain
-from revelio.tools.readings import Reading
+from revelio.tools.samples import Sample
 from revelio.types import Entity, Query, Series
 
 RATE_S = 10.0
@@ -34,13 +34,13 @@ def is_counter(metric: Metric) -> bool:
     return metric.unit.endswith("/s")
 
 
-def series_of(readings: Sequence[Reading], metrics: Iterable[Metric], scope: Scope) -> tuple[Series, ...]:
-    """One series for each metric and name, all over the same times where there are readings in baseline and window.
+def series_of(samples: Sequence[Sample], metrics: Iterable[Metric], scope: Scope) -> tuple[Series, ...]:
+    """One series for each metric and name, all over the same times where there are samples in baseline and window.
 
     Where the baseline has none, one point in its middle stands for it: a counter's average since it began to count, zero
     for what is normally not there at all; other figures then have no past.
     """
-    used = _within(readings, scope)
+    used = _within(samples, scope)
     if not used:
         return ()
     found = []
@@ -59,7 +59,7 @@ def verdict(query: Query, series: Iterable[Series], metrics: Iterable[Metric], s
         for one in series:
             if one.metric == reading.metric and one.entity.name in bound:
                 before, now = split(one.times, one.values, scope.baseline, scope.window)
-                distance = deviation(before, now, reading.direction, measures[one.metric].noise)
+                distance = deviation(before, now, reading.direction, measures[one.metric].noise_floor)
                 judged.append((distance, one, before, now))
     judged = [j for j in judged if j[3]]
     if not judged:
@@ -77,26 +77,26 @@ def verdict(query: Query, series: Iterable[Series], metrics: Iterable[Metric], s
     )
 
 
-def increase(readings: Sequence[Reading], metric: str, name: str, scope: Scope) -> float | None:
+def increase(samples: Sequence[Sample], metric: str, name: str, scope: Scope) -> float | None:
     """How much a counter grew since the window began, up to the latest reading; None where nobody looked before then."""
-    earlier = [r for r in readings if r.at <= scope.window.start]
+    earlier = [r for r in samples if r.at <= scope.window.start]
     start = earlier[-1] if earlier else None
-    end = readings[-1].values.get((metric, name)) if readings else None
+    end = samples[-1].values.get((metric, name)) if samples else None
     if start is None or end is None:
         return None
     return max(0.0, end - start.values.get((metric, name), 0.0))
 
 
-def _within(readings: Sequence[Reading], scope: Scope) -> list[tuple[Reading, float]]:
+def _within(samples: Sequence[Sample], scope: Scope) -> list[tuple[Sample, float]]:
     """Readings with the moments they stand for, with those before the baseline that its first rates need."""
-    found = [(r, r.at) for r in readings if scope.baseline.start - RATE_S - 1.0 <= r.at <= scope.window.end]
-    late = [r for r in readings if scope.window.end < r.at <= scope.window.end + LATE_S]
+    found = [(r, r.at) for r in samples if scope.baseline.start - RATE_S - 1.0 <= r.at <= scope.window.end]
+    late = [r for r in samples if scope.window.end < r.at <= scope.window.end + LATE_S]
     if late and not any(at >= scope.window.start for _, at in found):
         found += [(r, scope.window.end - (late[-1].at - r.at)) for r in late[-2:]]
     return found
 
 
-def _one(used: Sequence[tuple[Reading, float]], metric: Metric, name: str, scope: Scope) -> Series:
+def _one(used: Sequence[tuple[Sample, float]], metric: Metric, name: str, scope: Scope) -> Series:
     entity = Entity(metric.entity, name)
     if is_counter(metric):
         points = [(at, _rate(used[: i + 1], metric.name, name)) for i, (_, at) in enumerate(used) if i]
@@ -108,7 +108,7 @@ def _one(used: Sequence[tuple[Reading, float]], metric: Metric, name: str, scope
     return Series(entity, metric.name, metric.unit, tuple(at for at, _ in points), tuple(value for _, value in points))
 
 
-def _stand_in(reading: Reading, metric: Metric, name: str, scope: Scope) -> list[tuple[float, float]]:
+def _stand_in(reading: Sample, metric: Metric, name: str, scope: Scope) -> list[tuple[float, float]]:
     middle = scope.baseline.start + scope.baseline.seconds / 2
     if metric.absent_is_zero:
         return [(middle, 0.0)]
@@ -117,7 +117,7 @@ def _stand_in(reading: Reading, metric: Metric, name: str, scope: Scope) -> list
     return []
 
 
-def _rate(used: Sequence[tuple[Reading, float]], metric: str, name: str) -> float:
+def _rate(used: Sequence[tuple[Sample, float]], metric: str, name: str) -> float:
     last, at = used[-1]
     value = last.values.get((metric, name))
     if value is None:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revelio.anomaly import PRESENT
+from revelio.anomaly import SIGNIFICANT
 from revelio.presentation.blocking import tree
 from revelio.presentation.cells import numeric
 from revelio.presentation.charts import charts
 from revelio.presentation.comparisons import groups
-from revelio.presentation.panels import Exhibit, Panel, Table
+from revelio.presentation.panels import EvidencePanels, Panel, Table
 from revelio.presentation.timelines import timeline
 from revelio.presentation.waterfalls import waterfall
 from revelio.types import Evidence, Result
 
 
-def exhibit(result: Result, evidence: Evidence) -> Exhibit:
+def evidence_panels(result: Result, evidence: Evidence) -> EvidencePanels:
     """What a query showed that was run in the evidence's window."""
-    return Exhibit(
+    return EvidencePanels(
         summary=result.summary,
         reason=result.reason if result.reason != result.summary else "",
         signal=result.signal,
-        lit=result.signal >= PRESENT,
+        significant=result.signal >= SIGNIFICANT,
         panels=tuple(_panels(result, evidence)),
         truncated=result.truncated,
         took_ms=result.took_ms,
@@ -36,11 +36,11 @@ def _panels(result: Result, evidence: Evidence) -> Iterator[Panel]:
     if trace is not None:
         yield trace
     if result.rows:
-        yield _table(result, told=bool(found))
+        yield _table(result, redundant=bool(found))
 
 
-def _table(result: Result, *, told: bool) -> Table:
+def _table(result: Result, *, redundant: bool) -> Table:
     width = max([len(result.columns), *(len(row) for row in result.rows)])
     rows = tuple((*row, *(None,) * (width - len(row))) for row in result.rows)
     columns = (*result.columns, *("",) * (width - len(result.columns)))
-    return Table(columns, rows, tuple(numeric(row[i] for row in rows) for i in range(width)), told)
+    return Table(columns, rows, tuple(numeric(row[i] for row in rows) for i in range(width)), redundant)

@@ -1,4 +1,4 @@
-"""Fills the holes of a template's body without letting a value become part of the query's language."""
+"""Fills the placeholders of a template's body without letting a value become part of the query's language."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from revelio.errors import SourceError
 from revelio.tools.base import Scope
 from revelio.types import Query
 
-HOLE = re.compile(r"\$\{(\w+)\}")
+PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 Leaf = str | int | float | bool | None
 Tree = Leaf | list["Tree"] | dict[str, "Tree"]
 
 
 def values(query: Query, scope: Scope) -> dict[str, str]:
-    """Every hole's value: the bindings, and what the scope gives (``project``; ``window`` and ``baseline`` as ``30s``)."""
+    """Every placeholder's value: the bindings, and what the scope gives (``project``; ``window`` and ``baseline`` as ``30s``)."""
     ambient = {"project": scope.project, "window": seconds(scope.window.seconds), "baseline": seconds(scope.baseline.seconds)}
     return ambient | dict(query.bindings)
 
@@ -30,8 +30,10 @@ def seconds(length: float) -> str:
 
 
 def put(text: str, filling: Mapping[str, str], escape: Callable[[str], str] = str) -> str:
-    """Put each value where its hole stands, once: a hole inside a value stays as it is."""
-    return HOLE.sub(lambda hole: escape(filling[hole[1]]) if hole[1] in filling else hole[0], text)
+    """Put each value where its placeholder stands, once: a placeholder inside a value stays as it is."""
+    return PLACEHOLDER.sub(
+        lambda placeholder: escape(filling[placeholder[1]]) if placeholder[1] in filling else placeholder[0], text
+    )
 
 
 def tree(query: Query, scope: Scope) -> dict[str, Tree]:

@@ -10,7 +10,7 @@ from revelio.catalog import Metric, ToolSpec
 from revelio.errors import SourceError
 from revelio.tools.postgres.connection import APPLICATION, Answer, Database, RefusedError
 from revelio.tools.postgres.sql import query_of
-from revelio.tools.readings import Reading
+from revelio.tools.samples import Sample
 
 MAX_FIGURES = 2_000
 _AGE = "SELECT 'all', extract(epoch FROM clock_timestamp() - coalesce(stats_reset, pg_postmaster_start_time()))"
@@ -18,8 +18,8 @@ _COUNTING = f"{_AGE} FROM pg_stat_database WHERE datname = current_database()"
 _SEES = "SELECT current_user, pg_has_role('pg_read_all_stats', 'USAGE')::int"
 
 
-class PostgresReader:
-    """Takes readings. Figures that this server does not have (an extension, a column of another version) are left out."""
+class PostgresSampler:
+    """Takes samples. Figures that this server does not have (an extension, a column of another version) are left out."""
 
     def __init__(self, spec: ToolSpec, database: Database) -> None:
         """``spec.metrics`` holds a query of names and figures for each."""
@@ -29,7 +29,7 @@ class PostgresReader:
         self._known = spec.metrics
         self._database = database
 
-    def look(self, deadline: float) -> Reading:
+    def look(self, deadline: float) -> Sample:
         """One reading; ``SourceError`` when there is none to be had before the deadline."""
         try:
             answer = self._asked(self._known, deadline)
@@ -50,7 +50,7 @@ class PostgresReader:
                 raise SourceError(self.name, f"its role {name} may not see other sessions; GRANT pg_monitor TO {name}")
             elif name and metric in kinds and not (kinds.get(metric) == "service" and name == APPLICATION):
                 values[metric, self.name_of(kinds.get(metric, ""), name)] = value
-        return Reading(at, values, counting)
+        return Sample(at, values, counting)
 
     def name_of(self, kind: str, name: str) -> str:
         """The entity's name: the server's own figures are under its name, a table's name has it in front."""

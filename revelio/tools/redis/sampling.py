@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from revelio.catalog import Metric, ToolSpec
 from revelio.errors import SourceError
-from revelio.tools.readings import Reading
 from revelio.tools.redis.connection import Command, RefusedError, Reply, Server
+from revelio.tools.samples import Sample
 
 MAX_QUEUES = 20
 SEARCH_EVERY_S = 60.0
@@ -30,8 +30,8 @@ class SlowCommand:
     words: tuple[str, ...]
 
 
-class RedisReader:
-    """Takes readings. Queues are streams, looked for once a minute with a bounded number of requests."""
+class RedisSampler:
+    """Takes samples. Queues are streams, looked for once a minute with a bounded number of requests."""
 
     def __init__(self, spec: ToolSpec, server: Server) -> None:
         """``spec.metrics`` says which fields of INFO make each figure."""
@@ -42,7 +42,7 @@ class RedisReader:
         self._searched = float("-inf")
         self._cursor = "0"
 
-    def look(self, deadline: float) -> Reading:
+    def look(self, deadline: float) -> Sample:
         """One reading; ``SourceError`` when there is none to be had before the deadline."""
         if time.monotonic() - self._searched > SEARCH_EVERY_S:
             self._search(deadline)
@@ -66,7 +66,7 @@ class RedisReader:
                 length, groups = of_queues[2 * i], of_queues[2 * i + 1]
                 values["redis_queue_length", f"{self.name}: {queue}"] = float(length)
                 values["redis_queue_pending", f"{self.name}: {queue}"] = float(sum(int(g["pending"]) for g in tables(groups)))
-            return Reading(at, values, float(info["uptime_in_seconds"]))
+            return Sample(at, values, float(info["uptime_in_seconds"]))
         except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
             why = f"answered in a form that is not Redis' ({type(error).__name__}); is its url right?"
             raise SourceError(self.name, why) from error
