@@ -1,3 +1,9 @@
 """Revelio ranks the debugging queries most likely to show the root cause behind a bug report."""
 
+import os
+
 __version__ = "0.1.0"
+
+# ONNX Runtime sends telemetry to its vendor, and keeps a device id under the user's cache folder, unless this is set before
+# it is imported. All that imports it lies in this package, so it is always set by then, in processes that these start too.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,3 +51,21 @@ def test_help_loads_none_of_the_heavy_libraries() -> None:
     loaded = _loaded_by("from revelio.cli.app import build; build()")
     assert "typer" in loaded
     assert not loaded & {"numpy", "onnxruntime", "fastapi", "sqlalchemy", "httpx", "pydantic", "rich", "docker"}
+
+
+def test_onnx_runtime_is_imported_only_where_its_telemetry_is_off_by_then() -> None:
+    imports = re.compile(r"^\s*(?:import|from)\s+onnxruntime\b|import_module\(.onnxruntime", re.MULTILINE)
+    sources = [p for folder in ("revelio", "webui", "fault_injection", "testbed", "tests") for p in (ROOT / folder).rglob("*.py")]
+    importing = {p.relative_to(ROOT).as_posix() for p in sources if imports.search(p.read_text(encoding="utf-8"))}
+    assert importing == {"revelio/encoders/inference.py", "revelio/training/export.py"}
+
+
+@pytest.mark.parametrize("given", [None, "0", "1"])
+def test_whatever_imports_revelio_turns_the_telemetry_of_onnx_runtime_off(given: str | None) -> None:
+    environment = {k: v for k, v in os.environ.items() if k not in ("ORT_DISABLE_TELEMETRY", "CI")}
+    environment |= {"ORT_DISABLE_TELEMETRY": given} if given else {}
+    code = "import os, revelio.encoders.inference; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, cwd=ROOT, timeout=60
+    )
+    assert done.stdout.strip() == "1"

@@ -21,9 +21,7 @@ _KEPT = {
 _PASSES = 8
 """What stood next to something that is masked may only now look like what it is."""
 _NOT_YET = r"(?!\[secret masked\])"
-_KEY_BLOCK = re.compile(
-    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.{0,10000}?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL
-)
+_KEY_FENCE = re.compile(r"-----(BEGIN|END) [A-Z ]{0,40}PRIVATE KEY-----")
 _IN_ADDRESS = re.compile(rf"(?<=://)([^\s/:@\[\]]{{0,100}}):{_NOT_YET}[^\s/@]{{1,200}}@")
 _HEADER = re.compile(rf"(?i)\b(bearer|basic)(\s+){_NOT_YET}[A-Za-z0-9._~+/=-]{{12,}}")
 _ASSIGNED = re.compile(
@@ -46,8 +44,15 @@ _KNOWN = re.compile(
     r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
 )
 _EMAIL = re.compile(r"(?<![\w.%+-])[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,63}(?![\w-])")
-_DIGITS = re.compile(r"(?<![\d.])\d+(?:[ -]\d+)*(?![\d.]?\d)")
-_GROUP = re.compile(r"\d+")
+_NUMBER_OR_ID = re.compile(
+    r"(?i)(?<![0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z])"  # a UUID
+    r"|(?<![0-9a-z])(?=[0-9]*+[a-f])[0-9a-f]++(?![0-9a-z])"  # a number in hexadecimal
+    r"|(?P<digits>(?<![\d.])\d++(?!\.\d))"
+)
+"""Every alternative reads a character a bounded number of times, so that a text takes time in proportion to its length."""
+_MOST_GROUPS, _FIRST_GROUP = 7, 3
+"""A card number is written in at most as many groups of digits, and the first has at least as many digits."""
+_SHORTEST_CARD, _LONGEST_CARD = 13, 19
 _IPV4 = re.compile(r"(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\d]|\.\d)")
 _IPV6 = re.compile(
     r"(?i)(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6})(?![\w:])"
@@ -73,7 +78,7 @@ def masked_kinds(text: str) -> tuple[str, ...]:
 
 def _secrets(text: str) -> str:
     gone = _KEPT["secrets"]
-    text = _KEY_BLOCK.sub(gone, text)
+    text = _without_keys(text)
     text = _IN_ADDRESS.sub(rf"\1:{gone}@", text)
     text = _HEADER.sub(rf"\1\2{gone}", text)
     text = _KNOWN.sub(gone, text)
@@ -84,19 +89,47 @@ def _emails(text: str) -> str:
     return _EMAIL.sub(_KEPT["emails"], text)
 
 
+def _without_keys(text: str) -> str:
+    """Without blocks of private keys; one that never ends reaches to the end of the text."""
+    kept, begin, read = [], -1, 0
+    for fence in _KEY_FENCE.finditer(text):
+        if fence[1] == "BEGIN" and begin < 0:
+            begin = fence.start()
+        elif fence[1] == "END" and begin >= 0:
+            kept += [text[read:begin], _KEPT["secrets"]]
+            begin, read = -1, fence.end()
+    return "".join([*kept, text[read:begin], _KEPT["secrets"]] if begin >= 0 else [*kept, text[read:]])
+
+
 def _cards(text: str) -> str:
-    return _DIGITS.sub(lambda found: _mask_cards(found[0]), text)
+    kept, read = [], 0
+    groups = [found.span() for found in _NUMBER_OR_ID.finditer(text) if found["digits"]]
+    first = 0
+    while first < len(groups):
+        last = _last_of_card(text, groups, first)
+        if last is None:
+            first += 1
+            continue
+        kept += [text[read : groups[first][0]], _KEPT["cards"]]
+        read, first = groups[last][1], last + 1
+    return "".join([*kept, text[read:]])
 
 
-def _mask_cards(digits: str) -> str:
-    """A run of groups of digits, with the first card number that some neighbouring groups make up masked, and so on."""
-    groups = list(_GROUP.finditer(digits))
-    for first in range(len(groups)):
-        for last in range(first, min(first + 7, len(groups))):
-            begin, end = groups[first].start(), groups[last].end()
-            if is_card(digits[begin:end]):
-                return digits[:begin] + _KEPT["cards"] + _mask_cards(digits[end:])
-    return digits
+def _last_of_card(text: str, groups: list[tuple[int, int]], first: int) -> int | None:
+    """The last of the neighbouring groups of digits that, from the first one on, make up a card number."""
+    if groups[first][1] - groups[first][0] < _FIRST_GROUP:
+        return None
+    digits = 0
+    for last in range(first, min(first + _MOST_GROUPS, len(groups))):
+        begin, end = groups[last]
+        if last > first and text[groups[last - 1][1] : begin] not in (" ", "-"):
+            return None
+        digits += end - begin
+        if digits > _LONGEST_CARD:
+            return None
+        if digits >= _SHORTEST_CARD and is_card(text[groups[first][0] : end]):
+            return last
+    return None
 
 
 def _addresses(text: str) -> str:
@@ -107,8 +140,8 @@ def _addresses(text: str) -> str:
 
 def is_card(number: str) -> bool:
     """Whether digits (spaces and hyphens aside) could be a payment card's: issued range, length and Luhn's check digit."""
-    digits = [int(c) for c in number if c.isdigit()]
-    if not 13 <= len(digits) <= 19 or digits[0] not in (2, 3, 4, 5, 6):
+    digits = [int(c) for c in number if c.isdecimal()]
+    if not _SHORTEST_CARD <= len(digits) <= _LONGEST_CARD or digits[0] not in (2, 3, 4, 5, 6):
         return False
     doubled = (d if place % 2 == 0 else d * 2 - 9 * (d > 4) for place, d in enumerate(reversed(digits)))
     return sum(doubled) % 10 == 0

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from revelio.catalog import Catalog
+from revelio.encoders.inference import open_session
 from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import ArtifactError, DatasetError, InvalidInputError
@@ -82,12 +83,10 @@ def test_a_name_never_seen_is_ranked_by_what_happens_there(model: Path, catalog:
 
 
 def test_the_exported_network_gives_what_torch_gives(catalog: Catalog, tmp_path: Path) -> None:
-    import onnxruntime as ort
-
     torch.manual_seed(3)
     network = Committee([Network(64, len(FEATURES), len(COMPONENT)) for _ in range(2)]).eval()
     export_network(network, 64, len(FEATURES), len(COMPONENT), tmp_path / "n.onnx")
-    session = ort.InferenceSession(str(tmp_path / "n.onnx"))
+    session = open_session(tmp_path / "n.onnx")
     text = HashingEncoder(64)
     from revelio.candidates import candidates
 
@@ -105,7 +104,6 @@ def test_the_exported_network_gives_what_torch_gives(catalog: Catalog, tmp_path:
 @pytest.mark.parametrize("factors", [1, 2, 3])
 def test_what_is_exported_scatters_rows_and_gives_what_torch_gives_for_several_incidents(tmp_path: Path, factors: int) -> None:
     import onnx
-    import onnxruntime as ort
 
     torch.manual_seed(4)
     network = Network(8, 5, 4, factors=factors).eval()
@@ -127,7 +125,7 @@ def test_what_is_exported_scatters_rows_and_gives_what_torch_gives_for_several_i
     }
     with torch.no_grad():
         expected = network(*(inputs[n] for n in INPUTS))
-    got = ort.InferenceSession(str(tmp_path / "n.onnx")).run(None, {n: t.numpy() for n, t in inputs.items()})
+    got = open_session(tmp_path / "n.onnx").run(None, {n: t.numpy() for n, t in inputs.items()})
     for one, other in zip(got, expected, strict=True):
         np.testing.assert_allclose(one, other.numpy(), atol=2e-4)
 
