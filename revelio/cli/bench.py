@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from revelio.cli.engine import ModelOption, open_workbench
+from revelio.cli.engine import ModelOption, open_service
 from revelio.cli.output import Json, StepBars, emit, table
 
 
@@ -27,7 +27,7 @@ def bench(
     from revelio.cli.measure import measure
 
     with StepBars() as bars:
-        figures = measure(open_workbench(model), rounds, bars.report, system)
+        figures = measure(open_service(model), rounds, bars.report, system)
     if json:
         emit(figures)
         return

@@ -17,8 +17,8 @@ from revelio.errors import RevelioError
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
+    from revelio.service import Service
     from revelio.settings import Settings
-    from revelio.workbench import Workbench
 
 State = Literal["good", "absent", "broken"]
 
@@ -51,7 +51,7 @@ def doctor(json: Json = False) -> None:
 
 
 def _examine() -> Iterator[Finding]:
-    from revelio.workbench import Workbench
+    from revelio.service import Service
 
     yield Finding("python", "good", f"{sys.version.split()[0]} at {sys.executable}")
     try:
@@ -60,16 +60,18 @@ def _examine() -> Iterator[Finding]:
         yield Finding("settings", "broken", str(error), "correct it; docs/reference/settings.md lists every setting")
         return
     yield Finding("settings", "good", f"listens on {settings.host}:{settings.port}, stores in {settings.database}")
-    bench = Workbench(settings)
+    service = Service(settings)
     yield _try(
-        "catalog", lambda: f"{len(bench.catalog.tools)} tools, {len(bench.catalog.templates)} templates", "correct the file"
+        "catalog", lambda: f"{len(service.catalog.tools)} tools, {len(service.catalog.templates)} templates", "correct the file"
     )
     yield _try(
-        "model", lambda: f"{bench.recommender.model} in {settings.model}", "revelio train, or set REVELIO_MODEL to a model folder"
+        "model",
+        lambda: f"{service.recommender.model} in {settings.model}",
+        "revelio train, or set REVELIO_MODEL to a model folder",
     )
-    yield _incidents(bench, settings)
-    for name in bench.systems:
-        yield from _backends(bench, name)
+    yield _incidents(service, settings)
+    for name in service.systems:
+        yield from _backends(service, name)
     yield from _optional_parts()
 
 
@@ -84,9 +86,9 @@ def _size(catalog: Catalog) -> str:
     return f"{len(catalog.tools)} tools, {len(catalog.templates)} templates"
 
 
-def _incidents(bench: Workbench, settings: Settings) -> Finding:
+def _incidents(service: Service, settings: Settings) -> Finding:
     try:
-        found = bench.recorded()
+        found = service.recorded()
     except RevelioError as error:
         return Finding("incidents", "absent", str(error), "mend or remove that file")
     if not found:
@@ -94,9 +96,9 @@ def _incidents(bench: Workbench, settings: Settings) -> Finding:
     return Finding("incidents", "good", f"{len(found)} in {settings.incidents}")
 
 
-def _backends(bench: Workbench, system: str) -> Iterator[Finding]:
+def _backends(service: Service, system: str) -> Iterator[Finding]:
     remedy = f"bring it up (`revelio testbed up {system}` for the testbed), or set systems.{system}.backends in revelio.toml"
-    for tool in bench.system(system).ping():
+    for tool in service.system(system).ping():
         yield Finding(f"{system}: {tool.tool}", "good" if tool.up else "absent", tool.detail, "" if tool.up else remedy)
 
 

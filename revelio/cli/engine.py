@@ -1,4 +1,4 @@
-"""The workbench for verbs that ask or run queries."""
+"""The application service for verbs that recommend or run queries."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from revelio.service import Service
     from revelio.settings import Settings
     from revelio.store import Store
     from revelio.types import Incident
-    from revelio.workbench import Workbench
 
 SystemOption = Annotated[str | None, typer.Option("--system", help="A live system of the settings, asked now.")]
 IncidentOption = Annotated[str | None, typer.Option("--incident", help="A recorded incident (`revelio incidents list`).")]
@@ -28,35 +28,35 @@ def settings_with(model: Path | None = None) -> Settings:
     return settings.model_copy(update={"model": model}) if model else settings
 
 
-def open_workbench(model: Path | None = None) -> Workbench:
-    """A workbench on the settings."""
-    from revelio.workbench import Workbench
+def open_service(model: Path | None = None) -> Service:
+    """The service of the settings."""
+    from revelio.service import Service
 
-    return Workbench(settings_with(model))
+    return Service(settings_with(model))
 
 
-def choose_place(bench: Workbench, system: str | None, incident: str | None) -> tuple[str | None, str | None]:
+def choose_place(service: Service, system: str | None, incident: str | None) -> tuple[str | None, str | None]:
     """Exactly one of system and incident; the only live system when neither is named. Raises ``BadParameter``."""
     if system and incident:
         raise typer.BadParameter("name --system or --incident, not both")
     if not system and not incident:
-        if len(bench.systems) != 1:
-            there = ", ".join(bench.systems) or "none is set up"
+        if len(service.systems) != 1:
+            there = ", ".join(service.systems) or "none is set up"
             raise typer.BadParameter(f"name a live --system ({there}) or a recorded --incident")
-        return bench.systems[0], None
+        return service.systems[0], None
     return system, incident
 
 
-def look(bench: Workbench, system: str | None, incident: str | None) -> Incident:
+def look(service: Service, system: str | None, incident: str | None) -> Incident:
     """What can be seen there: the recorded incident, or the live system now."""
     import time
 
     from revelio.types import Incident
 
     if incident:
-        return bench.incidents.get(incident).incident()
+        return service.incidents.get(incident).incident()
     now = time.time()
-    return Incident("live", system or "", "", now, bench.system(system or "").snapshot(now))
+    return Incident("live", system or "", "", now, service.system(system or "").snapshot(now))
 
 
 @contextmanager

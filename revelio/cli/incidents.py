@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from revelio.cli.catalog import settings_catalog
-from revelio.cli.engine import SystemOption, choose_place, look, open_workbench, settings_with
+from revelio.cli.engine import SystemOption, choose_place, look, open_service, settings_with
 from revelio.cli.output import Json, console, emit, say, table
 from revelio.errors import InvalidInputError, RevelioError
 
 if TYPE_CHECKING:
     from revelio.incidents.recorded import RecordedIncidents
+    from revelio.service import Service
     from revelio.types import Evidence, Incident, RecordedResult
-    from revelio.workbench import Workbench
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 _TEXT_WIDTH = 70
@@ -158,10 +158,10 @@ def record(
     """
     from revelio.incidents.exchange import Record, Report, write_records
 
-    bench = open_workbench()
-    chosen, _ = choose_place(bench, system, None)
+    service = open_service()
+    chosen, _ = choose_place(service, system, None)
     folder = _writable(to)
-    seen = look(bench, chosen, None)
+    seen = look(service, chosen, None)
     incident_id = name or f"{chosen}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(seen.opened_at))}"
     _free(folder, incident_id, replace=False)
     made = Record(
@@ -170,8 +170,8 @@ def record(
         opened_at=seen.opened_at,
         evidence=seen.evidence,
         reports=(Report(report),) if report.strip() else (),
-        results=_results(bench, seen),
-        catalog=bench.catalog.digest,
+        results=_results(service, seen),
+        catalog=service.catalog.digest,
     )
     path = _path(folder, incident_id)
     write_records(path, [made])
@@ -204,13 +204,13 @@ def bundle(
         say(f"{len(written)} incidents are in {to}")
 
 
-def _results(bench: Workbench, seen: Incident) -> tuple[RecordedResult, ...]:
+def _results(service: Service, seen: Incident) -> tuple[RecordedResult, ...]:
     """What each candidate query shows; those whose backend does not answer are left out and said."""
     from fault_injection.campaigns.proof import execute, recorded
     from revelio.candidates import candidates
 
-    system = bench.system(seen.system)
-    done = execute(system, candidates(bench.catalog, seen.evidence.entities), system.scope(seen.evidence))
+    system = service.system(seen.system)
+    done = execute(system, candidates(service.catalog, seen.evidence.entities), system.scope(seen.evidence))
     for query, reason in done.failed.items():
         say(f"  not run: {query.id}: {reason}")
     return recorded(done.results, {})

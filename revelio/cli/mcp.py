@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from revelio.cli.engine import settings_with
+from revelio.cli.engine import open_service
 from revelio.cli.output import Json, emit, say
 from revelio.errors import RevelioError
 
@@ -28,16 +28,13 @@ def mcp(json: Json = False) -> None:
     if json:
         emit({"mcpServers": {"revelio": {"command": "revelio", "args": ["mcp"]}}, "tools": TOOLS})
         return
-    from revelio.cli.slack import open_desk
     from revelio.integrations.mcp import mcp_server
-    from webui.door import DeskDoor
 
-    desk = open_desk(settings_with())
+    service = open_service()
     say("Revelio's tools are on standard input and output; Ctrl-C ends it")
     try:
-        mcp_server(DeskDoor(desk)).run("stdio")
+        mcp_server(service).run("stdio")
     except KeyboardInterrupt:
         say("ending")
     finally:
-        desk.bench.close()
-        desk.store.close()
+        service.close()

@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from revelio.errors import NotFoundError, RevelioError
+from revelio.recommend_request import RecommendRequest
+from revelio.service import Service
 from revelio.systems import System
 from revelio.tools.figures import counted
 from revelio.types import Entity, Evidence, Incident
-from revelio.workbench import Workbench
 
 CANDIDATES = 1000
 STARTS = 3
@@ -50,29 +51,29 @@ class Figure:
 
 
 def measure(
-    bench: Workbench, rounds: int, progress: Callable[[str, int, int], None], system: str | None = None
+    service: Service, rounds: int, progress: Callable[[str, int, int], None], system: str | None = None
 ) -> tuple[Figure, ...]:
     """All figures, with ``system`` also that of its snapshot.
 
     ``NotFoundError`` when there is no recorded incident to measure with, or no such system.
     """
-    ids = bench.incidents.ids()
+    ids = service.incidents.ids()
     if not ids:
         raise NotFoundError(
-            f"no recorded incident in {bench.incidents.folder} to measure with; `revelio incidents import` adds some"
+            f"no recorded incident in {service.incidents.folder} to measure with; `revelio incidents import` adds some"
         )
-    incident = bench.incidents.get(ids[0]).incident()
-    reports = [text for item in bench.recorded() for text in item.reports] or ["it is slow"]
-    environment = _environment(bench)
+    incident = service.incidents.get(ids[0]).incident()
+    reports = [text for item in service.recorded() for text in item.reports] or ["it is slow"]
+    environment = _environment(service)
     done: list[Figure] = []
     steps: tuple[Callable[[], Figure], ...] = (
-        lambda: _against_encoder(bench, incident, reports, rounds),
+        lambda: _against_encoder(service, incident, reports, rounds),
         lambda: _first_answer(ids[0], environment),
         lambda: _resident(ids[0], environment),
-        lambda: _served(bench, ids[0], reports, rounds, environment),
+        lambda: _served(service, ids[0], reports, rounds, environment),
     )
     if system is not None:
-        live = bench.system(system)
+        live = service.system(system)
         steps = (*steps, lambda: snapshot_figure(live))
     for number, step in enumerate(steps):
         progress("measuring", number, len(steps))
@@ -81,10 +82,10 @@ def measure(
     return tuple(done)
 
 
-def enlarged(bench: Workbench, incident: Incident, wanted: int = CANDIDATES) -> Incident:
+def enlarged(service: Service, incident: Incident, wanted: int = CANDIDATES) -> Incident:
     """The incident as a system with at least ``wanted`` candidates would show it: its parts repeated under other names."""
     copies, grown = 1, incident
-    while len(bench.recommender.candidates(grown)) < wanted:
+    while len(service.recommender.candidates(grown)) < wanted:
         copies += 1
         if copies > wanted:
             raise RevelioError(f"{incident.id} has no candidates to repeat; measure with another incident")
@@ -111,9 +112,9 @@ def snapshot_figure(system: System) -> Figure:
     return Figure("snapshot of a live system", median, "s", MOST_SNAPSHOT_S, median <= MOST_SNAPSHOT_S, detail)
 
 
-def _against_encoder(bench: Workbench, incident: Incident, reports: list[str], rounds: int) -> Figure:
-    recommender = bench.recommender
-    large = enlarged(bench, incident)
+def _against_encoder(service: Service, incident: Incident, reports: list[str], rounds: int) -> Figure:
+    recommender = service.recommender
+    large = enlarged(service, incident)
     recommender.recommend(large)
     whole, bare = [], []
     for number in range(rounds):
@@ -157,21 +158,21 @@ def report_memory(incident_id: str) -> None:
 
     from revelio.settings import load_settings
 
-    bench = Workbench(load_settings())
-    large = enlarged(bench, bench.incidents.get(incident_id).incident())
+    service = Service(load_settings())
+    large = enlarged(service, service.incidents.get(incident_id).incident())
     for number in range(20):
-        bench.recommender.recommend(replace(large, report=f"it is slow ({number})"))
+        service.recommender.recommend(replace(large, report=f"it is slow ({number})"))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
-def _served(bench: Workbench, incident: str, reports: list[str], rounds: int, environment: dict[str, str]) -> Figure:
+def _served(service: Service, incident: str, reports: list[str], rounds: int, environment: dict[str, str]) -> Figure:
     with _server(environment) as server:
         inside, served = [], []
         for number in range(rounds + 1):
             report = f"{reports[number % len(reports)]} ({number})"
             asked = {"report": report, "incident": incident}
             served.append(_milliseconds(lambda body=asked: _ask(server, body)))  # type: ignore[misc]
-            inside.append(_milliseconds(lambda text=report: bench.recommend(text, incident=incident)))  # type: ignore[misc]
+            inside.append(_milliseconds(lambda text=report: service.rank(RecommendRequest(text, incident=incident))))  # type: ignore[misc]
     one, other = statistics.median(served[1:]), statistics.median(inside[1:])
     return _figure(
         "served / in process", one / other, "x", MOST_SERVED_TIMES, f"median {one:.1f} ms over HTTP, {other:.1f} ms in process"
@@ -255,9 +256,9 @@ def _name(name: str, number: int) -> str:
     return f"{name}-{number + 1}" if number and name else name
 
 
-def _environment(bench: Workbench) -> dict[str, str]:
+def _environment(service: Service) -> dict[str, str]:
     """This process's environment, with the model that is measured."""
-    return dict(os.environ) | {"REVELIO_MODEL": str(bench.settings.model), "REVELIO_INCIDENTS": str(bench.settings.incidents)}
+    return dict(os.environ) | {"REVELIO_MODEL": str(service.settings.model), "REVELIO_INCIDENTS": str(service.settings.incidents)}
 
 
 def _revelio(words: tuple[str, ...], environment: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from revelio.cli.engine import IncidentOption, ModelOption, SystemOption, choose_place, open_workbench
+from revelio.cli.engine import IncidentOption, ModelOption, SystemOption, choose_place, open_service
 from revelio.cli.output import Json, console, emit
 
 if TYPE_CHECKING:
@@ -41,12 +41,14 @@ def recommend(
       revelio recommend --incident shop-1a2b3c4d5e --run
       pbpaste | revelio recommend - --json
     """
-    bench = open_workbench(model)
+    service = open_service(model)
     report = sys.stdin.read() if text == "-" else text
-    place = choose_place(bench, system, incident)
+    place = choose_place(service, system, incident)
     if incident and not report:
-        report = bench.incidents.get(incident).incident().report
-    answer = bench.recommend(report, system=place[0], incident=place[1], k=k, run=run)
+        report = service.incidents.get(incident).incident().report
+    from revelio.recommend_request import RecommendRequest
+
+    answer = service.rank(RecommendRequest(report, *place, k=k, run=run))
     if json:
         from revelio.presentation import recommendation_json
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from revelio.cli.engine import IncidentOption, SystemOption, choose_place, look, open_workbench
+from revelio.cli.engine import IncidentOption, SystemOption, choose_place, look, open_service
 from revelio.cli.output import Json, console, emit
 from revelio.errors import NotFoundError
 
@@ -31,10 +31,10 @@ def run(
       revelio run prometheus.cpu --bind container=cart --incident shop-1a2b3c4d5e
       revelio run 'rate(http_server_request_duration_seconds_count[10s])' --tool prometheus --system shop
     """
-    bench = open_workbench()
-    seen = look(bench, *choose_place(bench, system, incident))
-    wanted = _own_text(bench.catalog, tool, query) if tool else _find(bench.catalog, seen, query, _pairs(bind or []))
-    result = bench.run_query(seen, wanted)
+    service = open_service()
+    seen = look(service, *choose_place(service, system, incident))
+    wanted = _own_text(service.catalog, tool, query) if tool else _find(service.catalog, seen, query, _pairs(bind or []))
+    result = service.run_query(seen, wanted)
     if json:
         from revelio.presentation import result_view
 

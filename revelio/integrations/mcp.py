@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field
 from revelio import __version__
 from revelio.errors import InvalidInputError, RevelioError
 from revelio.integrations.compact import compact
-from revelio.integrations.door import Door, choose_system
+from revelio.recommend_request import RecommendRequest
+from revelio.service import Service
 from revelio.store import SavedAnswer
 from revelio.types import Cell, RankedQuery, Result, fill
 
@@ -86,8 +87,8 @@ class KeptView(BaseModel):
     kept: bool = True
 
 
-def mcp_server(door: Door) -> MCPServer[None]:
-    """A server whose tools go through this door. It listens to nothing yet."""
+def mcp_server(service: Service) -> MCPServer[None]:
+    """A server whose tools go through this service. It listens to nothing yet."""
     server: MCPServer[None] = MCPServer(
         "revelio", title="Revelio", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
@@ -95,17 +96,17 @@ def mcp_server(door: Door) -> MCPServer[None]:
     @server.tool(annotations=_READS)
     def list_places() -> PlacesView:
         """The live systems and the recorded incidents that can be asked about."""
-        return _told(lambda: PlacesView(systems=list(door.systems()), incidents=list(door.incidents())))
+        return _told(lambda: PlacesView(systems=list(service.systems), incidents=[r.id for r in service.recorded()]))
 
     @server.tool(annotations=_WRITES)
     def recommend(report: Report, system: System = None, incident: Incident = None, k: Count = 5) -> AnswerView:
         """Rank the debugging queries that most probably show the root cause behind a report. Nothing is run yet."""
-        return _told(lambda: _answer(_ask(door, report, system, incident, k)))
+        return _told(lambda: _answer(_ask(service, report, system, incident, k)))
 
     @server.tool(annotations=_WRITES)
     def run_query(recommendation_id: AnswerId, query_id: QueryId) -> EvidenceView:
         """Run one query of an answer, read only, in that answer's own window, and see its evidence."""
-        return _told(lambda: _evidence(door.run(recommendation_id, query_id)))
+        return _told(lambda: _evidence(service.run(recommendation_id, query_id)))
 
     @server.tool(annotations=_WRITES)
     def give_feedback(
@@ -118,24 +119,24 @@ def mcp_server(door: Door) -> MCPServer[None]:
         note: Annotated[str, Field(max_length=4000, description="Anything worth keeping, such as what the cause was")] = "",
     ) -> KeptView:
         """Say whether a query showed the cause. Revelio learns from it, so say only what is known."""
-        return _told(lambda: _keep(door, recommendation_id, query_id, verdict, note))
+        return _told(lambda: _keep(service, recommendation_id, query_id, verdict, note))
 
     return server
 
 
-def _ask(door: Door, report: str, system: str | None, incident: str | None, k: int) -> SavedAnswer:
+def _ask(service: Service, report: str, system: str | None, incident: str | None, k: int) -> SavedAnswer:
     if incident:
-        return door.ask(report, system=system or None, incident=incident, k=k)
-    chosen = choose_system(door, system or "")
+        return service.recommend(RecommendRequest(report, system or None, incident, k))
+    chosen = service.default_system(system or "")
     if not chosen:
-        raise InvalidInputError(f"name a system or an incident; the systems are: {', '.join(door.systems()) or 'none'}")
-    return door.ask(report, system=chosen, k=k)
+        raise InvalidInputError(f"name a system or an incident; the systems are: {', '.join(service.systems) or 'none'}")
+    return service.recommend(RecommendRequest(report, chosen, k=k))
 
 
 def _keep(
-    door: Door, answer_id: str, query_id: str | None, verdict: Literal["found", "helpful", "not_useful"], note: str
+    service: Service, answer_id: str, query_id: str | None, verdict: Literal["found", "helpful", "not_useful"], note: str
 ) -> KeptView:
-    door.say(answer_id, query_id, verdict, note, by="an assistant")
+    service.feedback(answer_id, query_id, verdict, f"an assistant: {note}" if note else "an assistant")
     return KeptView()
 
 

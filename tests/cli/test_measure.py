@@ -9,21 +9,21 @@ import pytest
 from revelio.catalog import Catalog
 from revelio.cli.measure import Figure, enlarged, snapshot_figure
 from revelio.errors import RevelioError
+from revelio.service import Service
 from revelio.settings import SystemSettings
 from revelio.systems import System
 from revelio.tools.base import Scope
 from revelio.types import Entity, Evidence, Window
-from revelio.workbench import Workbench
 from tests.cli.made import CommandLine
 from tests.webui import made
 
 
 def test_an_enlarged_incident_has_as_many_candidates_as_wanted_at_parts_of_other_names(tmp_path: Path) -> None:
     settings = made.settings(tmp_path, made.record())
-    bench = Workbench(settings, recommender=made.stand_in(settings))
+    service = Service(settings, recommender=made.stand_in(settings))
     small = made.record().incident()
-    large = enlarged(bench, small, 100)
-    queries = bench.recommender.candidates(large)
+    large = enlarged(service, small, 100)
+    queries = service.recommender.candidates(large)
     assert len({q.id for q in queries}) == len(queries) >= 100
     assert set(small.evidence.entities) < set(large.evidence.entities)
     copies = len(large.evidence.entities) // len(small.evidence.entities)
@@ -37,7 +37,7 @@ def test_figures_are_shown_beside_their_limits(revelio: CommandLine, monkeypatch
         Figure("first answer", 1.25, "s", 2.0, True, "median of 3"),
         Figure("resident memory", 512.0, "MB", 400.0, False, "peak"),
     )
-    monkeypatch.setattr("revelio.cli.measure.measure", lambda bench, rounds, progress, system: found)
+    monkeypatch.setattr("revelio.cli.measure.measure", lambda service, rounds, progress, system: found)
     out = revelio("bench").out
     first = next(x for x in out.splitlines() if "first" in x)
     assert first.split()[:7] == ["first", "answer", "1.25", "s", "2", "s", "holds"]

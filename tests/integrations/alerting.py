@@ -15,10 +15,10 @@ from fastapi.testclient import TestClient
 from pydantic import SecretStr
 
 from revelio.integration_settings import AlertSettings, SlackSettings
+from revelio.service import Service
 from revelio.settings import Settings
-from webui.desk import Desk
-from webui.problems import add_handlers
-from webui.webhooks import webhooks
+from webui.errors import add_handlers
+from webui.webhooks.routes import webhooks
 
 PAYLOADS = Path(__file__).parent / "payloads"
 SOURCES = ("alertmanager", "grafana", "pagerduty")
@@ -84,13 +84,13 @@ class Server:
 
 
 @contextmanager
-def serving(settings: Settings, desk: Desk, slack: SlackSettings | None = None, **alerts: str) -> Iterator[Server]:
+def serving(settings: Settings, service: Service, slack: SlackSettings | None = None, **alerts: str) -> Iterator[Server]:
     """A server with these settings of alerts."""
     secrets = ("token", "password", "secret")
     given = AlertSettings(**{k: SecretStr(v) if k.rsplit("_", 1)[-1] in secrets else v for k, v in alerts.items()})
     app = FastAPI()
     add_handlers(app)
     changed = settings.model_copy(update={"alerts": given, "slack": slack or SlackSettings()})
-    app.include_router(webhooks(changed, desk))
+    app.include_router(webhooks(changed, service))
     with TestClient(app) as client:
         yield Server(client)

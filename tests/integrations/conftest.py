@@ -1,4 +1,4 @@
-"""A desk on the hand-made system, and a Slack on loopback."""
+"""A service on the hand-made system, and a Slack on loopback."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from revelio.service import Service
 from revelio.settings import Settings
 from revelio.store import Store
-from revelio.workbench import Workbench
 from tests.cli.conftest import revelio
 from tests.integrations.fake_slack import FakeSlack, fake_slack
 from tests.webui import made
-from webui.desk import Desk
-from webui.door import DeskDoor
-from webui.figures import Figures
 
 __all__ = ["revelio"]  # a fixture that is shared
 
@@ -27,18 +24,11 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def desk(settings: Settings) -> Iterator[Desk]:
-    """A desk whose model is the stand-in."""
-    desk = Desk(Workbench(settings, recommender=made.stand_in(settings)), Store(settings.database), Figures())
-    yield desk
-    desk.bench.close()
-    desk.store.close()
-
-
-@pytest.fixture
-def door(desk: Desk) -> DeskDoor:
-    """What integrations see of it."""
-    return DeskDoor(desk)
+def service(settings: Settings) -> Iterator[Service]:
+    """A service whose model is the stand-in."""
+    service = Service(settings, recommender=made.stand_in(settings), store=Store(settings.database))
+    yield service
+    service.close()
 
 
 @pytest.fixture

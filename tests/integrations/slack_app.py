@@ -14,11 +14,11 @@ from httpx2 import Response
 from pydantic import SecretStr
 
 from revelio.integration_settings import SlackSettings
+from revelio.service import Service
 from revelio.settings import Settings
 from tests.integrations.fake_slack import CHANNEL, SECRET, USER, FakeSlack, form, signed
-from webui.desk import Desk
-from webui.problems import add_handlers
-from webui.webhooks import webhooks
+from webui.errors import add_handlers
+from webui.webhooks.routes import webhooks
 
 COMMAND = "incident:shop-0001 the basket hangs"
 
@@ -60,11 +60,11 @@ class Http:
 
 
 @contextmanager
-def over_http(settings: Settings, desk: Desk, slack: FakeSlack, **more: Any) -> Iterator[Http]:
+def over_http(settings: Settings, service: Service, slack: FakeSlack, **more: Any) -> Iterator[Http]:
     """The server's own routes."""
     app = FastAPI()
     add_handlers(app)
-    app.include_router(webhooks(settings.model_copy(update={"slack": slack_settings(slack, **more)}), desk))
+    app.include_router(webhooks(settings.model_copy(update={"slack": slack_settings(slack, **more)}), service))
     with TestClient(app) as client:
         yield Http(client, slack)
 

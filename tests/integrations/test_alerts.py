@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 
 from revelio.errors import InvalidInputError, SourceError
 from revelio.integrations import alertmanager, grafana, pagerduty
-from revelio.integrations.alert_book import AlertBook
-from revelio.integrations.intake import Intake
+from revelio.integrations.alert_handler import AlertHandler
+from revelio.integrations.alert_store import AlertStore
+from revelio.service import Service
 from revelio.settings import Settings
 from tests.integrations.alerting import SOURCES, Server, again, payload, resolved, serving
 from tests.integrations.fake_slack import FakeSlack
 from tests.integrations.slack_app import slack_settings
-from webui.desk import Desk
-from webui.door import DeskDoor
 
 
 @pytest.fixture
-def server(settings: Settings, desk: Desk) -> Iterator[Server]:
+def server(settings: Settings, service: Service) -> Iterator[Server]:
     """No secrets: it listens on loopback."""
-    with serving(settings, desk) as server:
+    with serving(settings, service) as server:
         yield server
 
 
@@ -59,11 +58,11 @@ def test_pagerduty_events_that_begin_and_end_nothing_are_passed_over(kind: str) 
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_answer_is_stored_with_the_alert_as_report(server: Server, desk: Desk, source: str) -> None:
+def test_answer_is_stored_with_the_alert_as_report(server: Server, service: Service, source: str) -> None:
     taken = server.send(source, payload(source))
     assert taken["outcome"] == "opened" and taken["incident"]["system"] == "shop"
     done = server.answered(taken["incident"]["id"])
-    answer = desk.answer(done["recommendation_id"]).recommendation
+    answer = service.answer(done["recommendation_id"]).recommendation
     assert answer.incident.report in {
         a.report for a in (alertmanager.read(payload("alertmanager")), grafana.read(payload("grafana")))
     } | {"Customers wait for the basket (Shop)"}
@@ -71,7 +70,7 @@ def test_answer_is_stored_with_the_alert_as_report(server: Server, desk: Desk, s
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_repeats_and_the_end_belong_to_one_incident(server: Server, desk: Desk, source: str) -> None:
+def test_repeats_and_the_end_belong_to_one_incident(server: Server, service: Service, source: str) -> None:
     first = server.send(source, payload(source))["incident"]["id"]
     server.answered(first)
     for number in range(1, 4):
@@ -82,7 +81,7 @@ def test_repeats_and_the_end_belong_to_one_incident(server: Server, desk: Desk, 
     assert server.send(source, resolved(source)) == {"outcome": "ignored", "incident": None}
     late = server.send(source, payload(source))
     assert (late["outcome"], late["incident"]["id"]) == ("repeated", first)  # delivered late, not begun anew
-    assert len(server.incidents()) == 1 and len(desk.history()) == 1
+    assert len(server.incidents()) == 1 and len(service.history()) == 1
     assert server.incidents()[0]["resolved_at"] is not None
 
 
@@ -101,8 +100,8 @@ def test_sources_do_not_share_incidents(server: Server) -> None:
     assert server.send("grafana", same)["outcome"] == "opened"
 
 
-def test_answer_is_posted_to_slack_once_and_its_end_below_it(settings: Settings, desk: Desk, slack: FakeSlack) -> None:
-    with serving(settings, desk, slack_settings(slack), slack_channel="C9") as server:
+def test_answer_is_posted_to_slack_once_and_its_end_below_it(settings: Settings, service: Service, slack: FakeSlack) -> None:
+    with serving(settings, service, slack_settings(slack), slack_channel="C9") as server:
         first = server.send("alertmanager", payload("alertmanager"))["incident"]["id"]
         slack.wait(lambda: len(slack.messages) == 2)
         server.answered(first)
@@ -116,16 +115,16 @@ def test_answer_is_posted_to_slack_once_and_its_end_below_it(settings: Settings,
         assert slack.messages[2].thread == root.ts and "Resolved" in slack.messages[2].words
 
 
-def test_what_a_crash_left_is_answered_after_the_next_start(settings: Settings, desk: Desk, door: DeskDoor) -> None:
-    book = AlertBook(desk.store.database)
+def test_what_a_crash_left_is_answered_after_the_next_start(settings: Settings, service: Service) -> None:
+    book = AlertStore(service.store.database)
     left, _ = book.fold(alertmanager.read(payload("alertmanager")), "shop")
     assert left is not None and left.answer_id is None
-    with serving(settings, desk) as server:
+    with serving(settings, service) as server:
         assert server.answered(left.id)["recommendation_id"]
 
 
-def test_only_one_process_answers(desk: Desk) -> None:
-    books = [AlertBook(desk.store.database) for _ in range(2)]
+def test_only_one_process_answers(service: Service) -> None:
+    books = [AlertStore(service.store.database) for _ in range(2)]
     incident, _ = books[0].fold(alertmanager.read(payload("alertmanager")), "shop")
     assert incident is not None
     assert [book.claim(incident.id) is not None for book in books] == [True, False]
@@ -133,33 +132,33 @@ def test_only_one_process_answers(desk: Desk) -> None:
 
 
 def test_answer_that_failed_is_tried_again_with_the_next_repeat(
-    settings: Settings, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = desk.bench.recommend
+    ask = service.recommend
 
     def down(*_: object, **__: object) -> None:
         raise SourceError("model", "it is gone")
 
-    monkeypatch.setattr(desk.bench, "recommend", down)
-    with serving(settings, desk) as server:
+    monkeypatch.setattr(service, "recommend", down)
+    with serving(settings, service) as server:
         first = server.send("grafana", payload("grafana"))["incident"]["id"]
         failed = server.answered(first, lambda i: i["failure"])
         assert "it is gone" in failed["failure"] and failed["recommendation_id"] is None
-        monkeypatch.setattr(desk.bench, "recommend", ask)
+        monkeypatch.setattr(service, "recommend", ask)
         server.send("grafana", payload("grafana"))
         assert server.answered(first)["failure"] is None
 
 
-def test_system_comes_from_the_label_then_the_settings_then_the_only_one(door: DeskDoor, desk: Desk, settings: Settings) -> None:
+def test_system_comes_from_the_label_then_the_settings_then_the_only_one(service: Service, settings: Settings) -> None:
     two = settings.model_copy(update={"systems": settings.systems | {"forum": settings.systems["shop"]}})
-    desk.bench.settings = two
+    service.settings = two
     bare = payload("grafana")
     bare["commonLabels"].pop("system"), bare["alerts"][0]["labels"].pop("system")
-    with serving(two, desk) as server:
+    with serving(two, service) as server:
         reply = server.client.post("/api/v1/webhooks/grafana", json=bare)
         assert reply.status_code == 422 and "alerts.system" in reply.json()["detail"]
         assert server.incidents() == []
-    with serving(two, desk, system="forum") as server:
+    with serving(two, service, system="forum") as server:
         assert server.send("grafana", bare)["incident"]["system"] == "forum"
         assert server.send("alertmanager", payload("alertmanager"))["incident"]["system"] == "shop"
 
@@ -206,20 +205,20 @@ def test_many_alerts_make_a_short_report() -> None:
     assert len(report) <= 4000
 
 
-def test_intake_closes_with_work_in_hand(desk: Desk, door: DeskDoor, settings: Settings) -> None:
-    intake = Intake(settings.alerts, door, AlertBook(desk.store.database))
+def test_intake_closes_with_work_in_hand(service: Service, settings: Settings) -> None:
+    intake = AlertHandler(settings.alerts, service, AlertStore(service.store.database))
     taken = intake.take(alertmanager.read(payload("alertmanager")))
     intake.close()
     assert taken.incident is not None
-    assert intake.book.get(taken.incident.id).answer_id or intake.book.waiting() == (taken.incident.id,)
+    assert intake.store.get(taken.incident.id).answer_id or intake.store.waiting() == (taken.incident.id,)
 
 
-def test_secrets_in_an_alert_are_masked_before_they_are_kept(desk: Desk) -> None:
+def test_secrets_in_an_alert_are_masked_before_they_are_kept(service: Service) -> None:
     odd = payload("grafana")
     odd["commonAnnotations"]["summary"] = odd["alerts"][0]["annotations"]["summary"] = (
         "login of jo@example.com with password=hunter2 fails"
     )
-    book = AlertBook(desk.store.database, masked=("secrets", "emails"))
+    book = AlertStore(service.store.database, masked=("secrets", "emails"))
     incident, _ = book.fold(grafana.read(odd), "shop")
     assert incident is not None
     for text in (incident.title, incident.report):

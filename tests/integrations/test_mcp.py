@@ -17,20 +17,20 @@ import uvicorn
 from fastapi import FastAPI
 from mcp import Client, StdioServerParameters
 
+from revelio.service import Service
 from revelio.settings import BUNDLED, Settings
 from tests.cli.made import CommandLine
 from tests.webui import made
-from webui.desk import Desk
-from webui.problems import add_handlers
-from webui.webhooks import webhooks
+from webui.errors import add_handlers
+from webui.webhooks.routes import webhooks
 
 
 @pytest.fixture
-def address(settings: Settings, desk: Desk) -> Iterator[str]:
+def address(settings: Settings, service: Service) -> Iterator[str]:
     """A real server with the route /mcp."""
     app = FastAPI()
     add_handlers(app)
-    app.include_router(webhooks(settings, desk))
+    app.include_router(webhooks(settings, service))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -87,9 +87,9 @@ async def mistakes(client: Client) -> None:
         assert result.is_error and words in str(result.content)
 
 
-def test_over_http_from_report_to_feedback(address: str, desk: Desk) -> None:
+def test_over_http_from_report_to_feedback(address: str, service: Service) -> None:
     talk(address, whole_story)
-    assert desk.answer(desk.history()[0].id).feedback[0].verdict == "found"
+    assert service.answer(service.history()[0].id).feedback[0].verdict == "found"
 
 
 def test_over_http_mistakes_are_told(address: str) -> None:

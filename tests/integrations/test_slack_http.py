@@ -9,17 +9,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from revelio.service import Service
 from revelio.settings import Settings
-from revelio.types import Recommendation
+from revelio.store import SavedAnswer
 from tests.integrations.fake_slack import CHANNEL, USER, FakeSlack, Posted, fake_slack, form, signed
 from tests.integrations.slack_app import COMMAND, Http, command, mention, over_http, shortcut
-from webui.desk import Desk
 
 
 @pytest.fixture
-def http(settings: Settings, desk: Desk, slack: FakeSlack) -> Iterator[Http]:
+def http(settings: Settings, service: Service, slack: FakeSlack) -> Iterator[Http]:
     """The routes, with a bot on the fake Slack."""
-    with over_http(settings, desk, slack, public_url="http://127.0.0.1:8000") as http:
+    with over_http(settings, service, slack, public_url="http://127.0.0.1:8000") as http:
         yield http
 
 
@@ -36,14 +36,14 @@ def test_command_is_answered_in_a_thread_under_the_question(http: Http, slack: F
     assert "The whole answer" in answer.words
 
 
-def test_mention_in_a_thread_reads_the_thread(http: Http, slack: FakeSlack, desk: Desk) -> None:
+def test_mention_in_a_thread_reads_the_thread(http: Http, slack: FakeSlack, service: Service) -> None:
     slack.threads["1789.1"] = [
         {"text": "basket hangs", "ts": "1789.1", "user": "U7"},
         {"text": "for all?", "ts": "1789.2", "user": "U8"},
     ]
     http.mention("<@U0BOT> incident:shop-0001", thread_ts="1789.1", ts="1789.3")
     assert slack.answer().thread == "1789.1"
-    assert desk.history()[0].report == "basket hangs\nfor all?"
+    assert service.history()[0].report == "basket hangs\nfor all?"
 
 
 def test_mention_outside_of_a_thread_begins_one(http: Http, slack: FakeSlack) -> None:
@@ -51,11 +51,11 @@ def test_mention_outside_of_a_thread_begins_one(http: Http, slack: FakeSlack) ->
     assert slack.answer().thread == "1789999999.000100"
 
 
-def test_thread_that_may_not_be_read_leaves_the_mention_itself(http: Http, slack: FakeSlack, desk: Desk) -> None:
+def test_thread_that_may_not_be_read_leaves_the_mention_itself(http: Http, slack: FakeSlack, service: Service) -> None:
     slack.refuse["conversations.replies"] = "missing_scope"
     http.mention(f"<@U0BOT> {COMMAND}", thread_ts="1789.1")
     slack.answer()
-    assert desk.history()[0].report == "the basket hangs"
+    assert service.history()[0].report == "the basket hangs"
 
 
 def test_shortcut_asks_about_the_message(http: Http, slack: FakeSlack) -> None:
@@ -118,15 +118,15 @@ def test_what_has_no_series_is_told_as_text(http: Http, slack: FakeSlack) -> Non
     assert not slack.files and not [b for b in slack.messages[-1].blocks if b["type"] == "image"]
 
 
-def test_verdict_is_kept_and_shown(http: Http, slack: FakeSlack, desk: Desk) -> None:
+def test_verdict_is_kept_and_shown(http: Http, slack: FakeSlack, service: Service) -> None:
     http.command()
     answer = slack.answer()
     http.press(answer.button("Found it"), answer.ts)
     slack.wait(lambda: "✔ Found it" in answer.words)
     http.press(answer.button("Not useful", 2), answer.ts)
     slack.wait(lambda: "✔ Not useful" in answer.words)
-    entry = desk.history()[0]
-    assert [f.verdict for f in desk.answer(entry.id).feedback] == ["found", "not_useful"]
+    entry = service.history()[0]
+    assert [f.verdict for f in service.answer(entry.id).feedback] == ["found", "not_useful"]
     assert USER in answer.words
 
 
@@ -137,15 +137,15 @@ def test_open_is_only_acknowledged(http: Http, slack: FakeSlack) -> None:
 
 
 def test_acknowledges_within_three_seconds_however_long_the_answer_takes(
-    http: Http, slack: FakeSlack, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    http: Http, slack: FakeSlack, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go, ask = threading.Event(), desk.bench.recommend
+    go, ask = threading.Event(), service.recommend
 
-    def slow(*args: object, **named: object) -> Recommendation:
+    def slow(*args: object, **named: object) -> SavedAnswer:
         assert go.wait(30)
         return ask(*args, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(desk.bench, "recommend", slow)
+    monkeypatch.setattr(service, "recommend", slow)
     for _ in range(20):  # more than any pool has threads
         began = time.monotonic()
         assert http.command().status_code == 200
@@ -243,10 +243,10 @@ def test_hostile_words_stay_words(http: Http, slack: FakeSlack) -> None:
     assert "<" not in answer.text
 
 
-def test_each_workspace_is_answered_with_its_own_token(settings: Settings, desk: Desk) -> None:
+def test_each_workspace_is_answered_with_its_own_token(settings: Settings, service: Service) -> None:
     with (
         fake_slack(T1="xoxb-a", T2="xoxb-b") as slack,
-        over_http(settings, desk, slack, bot_token="", bot_tokens={"T1": "xoxb-a", "T2": "xoxb-b"}) as http,
+        over_http(settings, service, slack, bot_token="", bot_tokens={"T1": "xoxb-a", "T2": "xoxb-b"}) as http,
     ):
         for team in ("T1", "T2"):
             http.command(team_id=team)
@@ -257,8 +257,8 @@ def test_each_workspace_is_answered_with_its_own_token(settings: Settings, desk:
         assert len(slack.calls) == before
 
 
-def test_routes_say_what_to_do_where_slack_is_not_set_up(settings: Settings, desk: Desk, slack: FakeSlack) -> None:
-    with over_http(settings, desk, slack, signing_secret="") as http:
+def test_routes_say_what_to_do_where_slack_is_not_set_up(settings: Settings, service: Service, slack: FakeSlack) -> None:
+    with over_http(settings, service, slack, signing_secret="") as http:
         reply = http.command()
         assert reply.status_code == 404
         assert "slack.signing_secret" in reply.text

@@ -13,16 +13,15 @@ from revelio.errors import InvalidInputError
 from revelio.integrations.deliveries import Deliveries
 from revelio.integrations.slack.bot import Bot
 from revelio.integrations.slack.transport import over_socket
+from revelio.service import Service
 from tests.integrations.fake_slack import FakeSlack
 from tests.integrations.slack_app import COMMAND, command, mention, press, slack_settings
-from webui.desk import Desk
-from webui.door import DeskDoor
 
 
 @pytest.fixture
-def bot(desk: Desk, door: DeskDoor, slack: FakeSlack) -> Iterator[Bot]:
+def bot(service: Service, slack: FakeSlack) -> Iterator[Bot]:
     """A bot that listens to nothing yet."""
-    bot = Bot(slack_settings(slack), door, Deliveries(desk.store.database))
+    bot = Bot(slack_settings(slack), service, Deliveries(service.store.database))
     yield bot
     bot.close()
 
@@ -63,11 +62,11 @@ def test_what_is_delivered_again_is_answered_once(socket: ServerConnection, slac
     assert len(slack.messages) == 3
 
 
-def test_missing_tokens_are_named(desk: Desk, door: DeskDoor, slack: FakeSlack) -> None:
-    deliveries = Deliveries(desk.store.database)
+def test_missing_tokens_are_named(service: Service, slack: FakeSlack) -> None:
+    deliveries = Deliveries(service.store.database)
     with pytest.raises(InvalidInputError, match=r"slack\.bot_token"):
-        Bot(slack_settings(slack, bot_token=""), door, deliveries)
-    bot = Bot(slack_settings(slack, app_token=""), door, deliveries)
+        Bot(slack_settings(slack, bot_token=""), service, deliveries)
+    bot = Bot(slack_settings(slack, app_token=""), service, deliveries)
     with pytest.raises(InvalidInputError, match=r"slack\.app_token"):
         over_socket(bot)
     bot.close()

@@ -30,13 +30,14 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from revelio.errors import InvalidInputError
+from revelio.metrics import Metrics
+from revelio.recommend_request import RecommendRequest
+from revelio.service import Service
 from revelio.settings import BUNDLED, Backend, SystemSettings
 from revelio.telemetry import Workers, start_traces, traced
 from revelio.telemetry_logs import JsonLines, TextLines, request_id
-from revelio.workbench import Workbench
 from tests.webui import made
-from webui.figures import Figures
-from webui.request_ids import RequestIds
+from webui.middleware.request_id import RequestIdMiddleware
 
 ROOT = Path(__file__).parent.parent.parent
 RULES = ROOT / "deploy" / "prometheus" / "revelio-alerts.yaml"
@@ -132,9 +133,9 @@ def test_everything_done_for_a_recommendation_is_one_tree_of_spans_and_tells_not
     settings = asked.model_copy(
         update={"systems": {"shop": SystemSettings(backends={"prometheus": Backend(url=httpserver.url_for("").rstrip("/"))})}}
     )
-    bench = Workbench(settings, recommender=made.stand_in(settings))
-    answer = bench.recommend("the secret report", system="shop", run=True)
-    bench.close()
+    service = Service(settings, recommender=made.stand_in(settings))
+    answer = service.rank(RecommendRequest("the secret report", system="shop", run=True))
+    service.close()
     assert answer.queries and not answer.degraded
     spans: dict[int, ReadableSpan] = {s.context.span_id: s for s in finished.get_finished_spans() if s.context}
     parents = {s: spans[s.parent.span_id].name if s.parent else "" for s in spans.values()}
@@ -212,7 +213,7 @@ def test_log_line_is_one_line_whatever_was_logged() -> None:
 @pytest.mark.parametrize("given", ["a b", "x" * 65, "<script>", 'a"b', ""])
 def test_request_id_that_could_do_harm_is_replaced(given: str) -> None:
     app = FastAPI()
-    app.add_middleware(RequestIds)
+    app.add_middleware(RequestIdMiddleware)
     answered = TestClient(app).get("/", headers={"X-Request-Id": given}).headers["x-request-id"]
     assert re.fullmatch("[0-9a-f]{16}", answered)
 
@@ -223,8 +224,8 @@ def metrics() -> set[str]:
     return names | {"up"}
 
 
-def _used() -> Figures:
-    figures = Figures()
+def _used() -> Metrics:
+    figures = Metrics()
     figures.requests.labels("GET", "/", "200").observe(1)
     figures.recommendations.labels("no", "no").inc()
     figures.runs.labels("prometheus", "done").inc()

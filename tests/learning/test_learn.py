@@ -14,10 +14,10 @@ from revelio.learning.learn import LearnArguments, learn
 from revelio.ranker.artifact import load_manifest
 from revelio.ranker.versions import Versions
 from revelio.recommender import Recommender
+from revelio.service import Service
 from revelio.settings import LearningSettings, Settings
 from revelio.store import Store
 from revelio.types import Incident
-from revelio.workbench import Workbench
 from tests.learning.conftest import CONFIRMED
 from tests.learning.made import RIGHT, incidents
 
@@ -43,9 +43,9 @@ def _chances(recommender: Recommender, fresh: list[tuple[Incident, str]]) -> lis
     return found
 
 
-def _bench(arguments: LearnArguments, database: str) -> Workbench:
+def _service(arguments: LearnArguments, database: str) -> Service:
     settings = Settings(database=database, model=arguments.model, learning=LearningSettings(folder=arguments.folder))
-    return Workbench(settings)
+    return Service(settings)
 
 
 def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first_three_and_harm_nothing(
@@ -55,14 +55,14 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     before = [_place(base, *one) for one in fresh]
     assert sum(p <= 3 for p in before) <= 2, f"not new to the base model: {before}"
 
-    bench = _bench(arguments, database)
-    assert bench.recommender.model == base.model
+    service = _service(arguments, database)
+    assert service.recommender.model == base.model
     attempt = learn(arguments, store)
 
     assert attempt.taken, attempt.outcome
     assert attempt.learnt is not None
     assert attempt.learnt.found == CONFIRMED
-    learnt = bench.recommender
+    learnt = service.recommender
     assert learnt.model == attempt.after == f"{base.model}.1", "a server that runs follows without a restart"
     after = [_place(learnt, *one) for one in fresh]
     assert all(p <= 3 for p in after), f"{after}; they were {before}"
@@ -84,9 +84,9 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     told = [fact for q in answer.queries for f in q.factors for fact in f.because]
     assert "what people said of earlier answers speaks for it" in told
 
-    bench.versions().use("base")
-    assert bench.recommender.model == base.model, "the way back"
-    assert _chances(bench.recommender, fresh) == pytest.approx(_chances(base, fresh), abs=0.02), (
+    service.model.versions().use("base")
+    assert service.recommender.model == base.model, "the way back"
+    assert _chances(service.recommender, fresh) == pytest.approx(_chances(base, fresh), abs=0.02), (
         "but for what int8 vectors of names owe to what is encoded with them"
     )
 

@@ -9,15 +9,15 @@ import pytest
 
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.scoring import DOUBT
+from revelio.service import Service
 from revelio.settings import BUNDLED, load_settings
 from revelio.types import Finding
-from revelio.workbench import Workbench
 
 
 def test_a_query_that_was_run_and_did_not_show_the_cause_costs_its_tool_more_than_the_network_makes_of_it() -> None:
-    bench, ranker = Workbench(load_settings()), load_ranker(BUNDLED / "model")
-    incident = bench.incidents.get(bench.incidents.ids()[0]).incident()
-    queries = bench.recommender.candidates(incident)
+    service, ranker = Service(load_settings()), load_ranker(BUNDLED / "model")
+    incident = service.incidents.get(service.incidents.ids()[0]).incident()
+    queries = service.recommender.candidates(incident)
     first = int(ranker.rank(incident, queries).order(1)[0])
     tried = replace(incident, findings=(Finding(queries[first].template.id, queries[first].bindings, 0.0),))
 

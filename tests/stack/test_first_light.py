@@ -20,9 +20,10 @@ from fault_injection.inject import in_force, open_faults
 from fault_injection.labels import accepted_queries, load_labels
 from fault_injection.spec import Fault
 from revelio.anomaly import SIGNIFICANT
+from revelio.recommend_request import RecommendRequest
+from revelio.service import Service
 from revelio.settings import load_settings
 from revelio.types import Recommendation
-from revelio.workbench import Workbench
 from testbed.stack.project import find_project
 
 pytestmark = [pytest.mark.stack, pytest.mark.thorough]
@@ -65,8 +66,8 @@ def test_the_cause_is_among_the_first_three_and_running_it_shows_the_fault(app: 
     settle()
     with in_force(app, fault, DockerEngine(app.project)):
         time.sleep(FELT_S)
-        with closing(Workbench(load_settings())) as bench:
-            answer = bench.recommend(report, system="shop", k=3, run=True)
+        with closing(Service(load_settings())) as service:
+            answer = service.rank(RecommendRequest(report, system="shop", k=3, run=True))
     assert answer.degraded == ()
     assert any(grade == 3 and signal >= SIGNIFICANT for grade, signal in shown(answer, app, fault)), [
         (q.query.title, q.result.summary if q.result else None) for q in answer.queries
@@ -87,7 +88,7 @@ def test_the_command_line_snapshots_ranks_and_runs_against_the_live_system() -> 
 def test_a_backend_that_is_down_degrades_the_answer_and_is_named() -> None:
     settings = load_settings()
     settings.systems["shop"].backends["jaeger"].url = "http://127.0.0.1:1"
-    with closing(Workbench(settings)) as bench:
-        answer = bench.recommend("the shop is slow", system="shop", k=3)
+    with closing(Service(settings)) as service:
+        answer = service.rank(RecommendRequest("the shop is slow", system="shop", k=3))
     assert answer.degraded == ("jaeger",)
     assert answer.queries

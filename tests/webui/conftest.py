@@ -9,14 +9,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from revelio.settings import Settings
-from revelio.workbench import Workbench
 from tests.webui import made
 from webui.app import create_app
 
 
 def client_on(settings: Settings) -> TestClient:
     """A client that follows no redirects."""
-    app = create_app(settings, bench=Workbench(settings, recommender=made.stand_in(settings)))
+    app = create_app(settings, recommender=made.stand_in(settings))
     return TestClient(app, follow_redirects=False)
 
 

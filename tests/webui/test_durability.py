@@ -22,11 +22,11 @@ SERVER = """
 import sys
 from pathlib import Path
 import uvicorn
-from revelio.workbench import Workbench
+from revelio.service import Service
 from tests.webui import made
 from webui.app import create_app
 settings = made.settings(Path(sys.argv[1]), made.record()).model_copy(update={"database": sys.argv[3]})
-app = create_app(settings, bench=Workbench(settings, recommender=made.stand_in(settings)))
+app = create_app(settings, recommender=made.stand_in(settings))
 uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="warning")
 """
 ROOT = Path(__file__).parent.parent.parent

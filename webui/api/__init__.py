@@ -2,7 +2,7 @@
 
 from webui.api.accounts import accounts_api
 from webui.api.answers import api
-from webui.api.desk import TheDesk, desk_of
 from webui.api.probes import probes
+from webui.deps import ServiceDep, get_service
 
-__all__ = ["TheDesk", "accounts_api", "api", "desk_of", "probes"]
+__all__ = ["ServiceDep", "accounts_api", "api", "get_service", "probes"]

@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from revelio.current_actor import current_actor
 from revelio.errors import InvalidInputError, NotFoundError
 from revelio.store import Person, Role, allows
 from revelio.store.credentials import Token
-from webui.accounts.schemas import (
+from webui.accounts.identity import person_of
+from webui.api.account_schemas import (
     AuditView,
     MeView,
     NewTokenView,
@@ -19,10 +21,9 @@ from webui.accounts.schemas import (
     UserRequest,
     UserView,
 )
-from webui.accounts.who import acting, person_of
-from webui.api.desk import TheDesk
 from webui.api.paging import LINK, Cursor, Limit, cut, decode, encode, link_next
-from webui.api.refusals import refusals
+from webui.api.responses import error_responses
+from webui.deps import ServiceDep
 
 
 async def signed_in(request: Request) -> Person:
@@ -37,80 +38,94 @@ Caller = Annotated[Person, Depends(signed_in)]
 accounts_api = APIRouter(prefix="/api/v1", tags=["accounts"], dependencies=[Depends(signed_in)])
 
 
-@accounts_api.get("/me", operation_id="me", response_description="The caller", responses=refusals(404))
+@accounts_api.get("/me", operation_id="me", response_description="The caller", responses=error_responses(404))
 def me(caller: Caller) -> MeView:
     """Whom the server takes the caller for."""
     return MeView(name=caller.name, role=caller.role)
 
 
-@accounts_api.get("/tokens", operation_id="list_tokens", response_description="All of them", responses=refusals(404))
-def list_tokens(desk: TheDesk, caller: Caller) -> list[TokenView]:
+@accounts_api.get("/tokens", operation_id="list_tokens", response_description="All of them", responses=error_responses(404))
+def list_tokens(service: ServiceDep, caller: Caller) -> list[TokenView]:
     """The caller's tokens, oldest first; an admin sees everybody's."""
-    found = desk.store.tokens.list(None if caller.role == "admin" else caller.name)
+    found = service.store.tokens.list(None if caller.role == "admin" else caller.name)
     return [TokenView.model_validate(t, from_attributes=True) for t in found]
 
 
 @accounts_api.post(
-    "/tokens", operation_id="create_token", status_code=201, response_description="Made", responses=refusals(400, 404, 413, 422)
+    "/tokens",
+    operation_id="create_token",
+    status_code=201,
+    response_description="Made",
+    responses=error_responses(400, 404, 413, 422),
 )
-def create_token(wanted: TokenRequest, desk: TheDesk, caller: Caller) -> NewTokenView:
+def create_token(wanted: TokenRequest, service: ServiceDep, caller: Caller) -> NewTokenView:
     """Make a token for a program. Its secret is in this reply and nowhere else, so there is no replay of it."""
     role = wanted.role or caller.role
-    token, secret = desk.store.tokens.create(caller.name, wanted.name, _at_most(role, caller), acting(), days=wanted.days)
+    token, secret = service.store.tokens.create(
+        caller.name, wanted.name, _at_most(role, caller), current_actor(), days=wanted.days
+    )
     return NewTokenView(**_fields(token), token=secret)
 
 
 @accounts_api.delete(
-    "/tokens/{token_id}", operation_id="revoke_token", status_code=204, response_description="Gone", responses=refusals(404, 422)
+    "/tokens/{token_id}",
+    operation_id="revoke_token",
+    status_code=204,
+    response_description="Gone",
+    responses=error_responses(404, 422),
 )
-def revoke_token(token_id: str, desk: TheDesk, caller: Caller) -> None:
+def revoke_token(token_id: str, service: ServiceDep, caller: Caller) -> None:
     """Make a token worthless, at once. An admin may revoke everybody's."""
-    desk.store.tokens.revoke(token_id, acting(), owner=None if caller.role == "admin" else caller.name)
+    service.store.tokens.revoke(token_id, current_actor(), owner=None if caller.role == "admin" else caller.name)
 
 
-@accounts_api.get("/users", operation_id="list_users", response_description="All of them", responses=refusals(404))
-def list_users(desk: TheDesk) -> list[UserView]:
+@accounts_api.get("/users", operation_id="list_users", response_description="All of them", responses=error_responses(404))
+def list_users(service: ServiceDep) -> list[UserView]:
     """Everybody who may sign in, by name."""
-    return [UserView.model_validate(u, from_attributes=True) for u in desk.store.accounts.list()]
+    return [UserView.model_validate(u, from_attributes=True) for u in service.store.accounts.list()]
 
 
 @accounts_api.post(
-    "/users", operation_id="add_user", status_code=201, response_description="Added", responses=refusals(400, 404, 413, 422)
+    "/users",
+    operation_id="add_user",
+    status_code=201,
+    response_description="Added",
+    responses=error_responses(400, 404, 413, 422),
 )
-def add_user(wanted: UserRequest, desk: TheDesk) -> UserView:
+def add_user(wanted: UserRequest, service: ServiceDep) -> UserView:
     """Let somebody sign in."""
-    user = desk.store.accounts.add(wanted.name, wanted.role, wanted.password, acting())
+    user = service.store.accounts.add(wanted.name, wanted.role, wanted.password, current_actor())
     return UserView.model_validate(user, from_attributes=True)
 
 
 @accounts_api.patch(
-    "/users/{name}", operation_id="change_user", response_description="Changed", responses=refusals(400, 404, 413, 422)
+    "/users/{name}", operation_id="change_user", response_description="Changed", responses=error_responses(400, 404, 413, 422)
 )
-def change_user(name: str, wanted: UserChange, desk: TheDesk) -> UserView:
+def change_user(name: str, wanted: UserChange, service: ServiceDep) -> UserView:
     """Give somebody another role, at once, or a new password, which signs them out everywhere."""
-    accounts = desk.store.accounts
+    accounts = service.store.accounts
     if wanted.role is not None:
-        accounts.set_role(name, wanted.role, acting())
+        accounts.set_role(name, wanted.role, current_actor())
     if wanted.password is not None:
-        accounts.set_password(name, wanted.password, acting())
+        accounts.set_password(name, wanted.password, current_actor())
     return UserView.model_validate(accounts.get(name), from_attributes=True)
 
 
 @accounts_api.delete(
-    "/users/{name}", operation_id="remove_user", status_code=204, response_description="Gone", responses=refusals(404, 422)
+    "/users/{name}", operation_id="remove_user", status_code=204, response_description="Gone", responses=error_responses(404, 422)
 )
-def remove_user(name: str, desk: TheDesk) -> None:
+def remove_user(name: str, service: ServiceDep) -> None:
     """Remove somebody with their tokens. What they said stays."""
-    desk.store.accounts.remove(name, acting())
+    service.store.accounts.remove(name, current_actor())
 
 
 @accounts_api.get(
-    "/audit", operation_id="list_audit", response_description="One page of it", responses=refusals(404, 422) | {200: LINK}
+    "/audit", operation_id="list_audit", response_description="One page of it", responses=error_responses(404, 422) | {200: LINK}
 )
 def list_audit(
     request: Request,
     response: Response,
-    desk: TheDesk,
+    service: ServiceDep,
     limit: Limit = 50,
     cursor: Cursor = None,
     action: Annotated[
@@ -119,7 +134,7 @@ def list_audit(
 ) -> list[AuditView]:
     """Who did what, from where, newest first."""
     place = decode(cursor, int)
-    shown, more = cut(desk.store.audit.list(limit + 1, place[0] if place else None, action), limit)
+    shown, more = cut(service.store.audit.list(limit + 1, place[0] if place else None, action), limit)
     if more:
         link_next(request, response, encode(shown[-1].id))
     return [AuditView.model_validate(entry, from_attributes=True) for entry in shown]

@@ -8,14 +8,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from revelio.presentation import MoveView, ResultView, recommendation_json, result_view
+from revelio.recommend_request import RecommendRequest
 from revelio.store import Feedback, SavedAnswer
 from revelio.store.masking import masked_kinds
-from webui.api.desk import TheDesk
 from webui.api.paging import LINK, Cursor, Limit, cut, decode, encode, link_next
-from webui.api.refusals import refusals
 from webui.api.replay import ReplayedRoute, idempotency_key
-from webui.desk import Question
-from webui.schemas import (
+from webui.api.responses import error_responses
+from webui.api.schemas import (
     AnswerView,
     FeedbackRequest,
     FeedbackView,
@@ -25,6 +24,7 @@ from webui.schemas import (
     SaidView,
     SystemView,
 )
+from webui.deps import ServiceDep
 
 api = APIRouter(prefix="/api/v1", tags=["api"], route_class=ReplayedRoute)
 _ONCE = [Depends(idempotency_key)]
@@ -39,25 +39,27 @@ Panels = Annotated[bool, Query(description="Say of each result how it is drawn, 
     "/recommendations",
     operation_id="recommend",
     response_description="The answer",
-    responses=refusals(400, 404, 409, 413, 422),
+    responses=error_responses(400, 404, 409, 413, 422),
     dependencies=_ONCE,
 )
-def recommend(asked: RecommendationRequest, desk: TheDesk) -> AnswerView:
+def recommend(asked: RecommendationRequest, service: ServiceDep) -> AnswerView:
     """Rank the queries that most likely show the root cause behind a report. Name a system or an incident, not both."""
-    return _view(desk.ask(Question(asked.report, asked.system, asked.incident, asked.k, asked.run, asked.opened_at)))
+    return _view(
+        service.recommend(RecommendRequest(asked.report, asked.system, asked.incident, asked.k, asked.run, asked.opened_at))
+    )
 
 
 @api.get(
     "/recommendations",
     operation_id="list_recommendations",
     response_description="One page of them",
-    responses=refusals(422) | {200: LINK},
+    responses=error_responses(422) | {200: LINK},
 )
 def list_recommendations(
-    request: Request, response: Response, desk: TheDesk, limit: Limit = 50, cursor: Cursor = None
+    request: Request, response: Response, service: ServiceDep, limit: Limit = 50, cursor: Cursor = None
 ) -> list[HistoryView]:
     """Earlier answers, newest first."""
-    shown, more = cut(desk.store.history(limit + 1, past=_place(cursor)), limit)
+    shown, more = cut(service.store.history(limit + 1, past=_place(cursor)), limit)
     if more:
         link_next(request, response, encode(shown[-1].saved_at, shown[-1].id))
     return [HistoryView.model_validate(entry, from_attributes=True) for entry in shown]
@@ -67,14 +69,14 @@ def list_recommendations(
     "/recommendations/{recommendation_id}",
     operation_id="show",
     response_description="The answer",
-    responses=refusals(404, 422),
+    responses=error_responses(404, 422),
 )
-def show(recommendation_id: str, desk: TheDesk, panels: Panels = False, order: Order = "rank") -> AnswerView:
+def show(recommendation_id: str, service: ServiceDep, panels: Panels = False, order: Order = "rank") -> AnswerView:
     """An earlier answer, with the results that its queries have given since."""
-    saved = desk.answer(recommendation_id)
+    saved = service.answer(recommendation_id)
     if order == "rank":
         return _view(saved, panels=panels)
-    anew = desk.reranked(saved)
+    anew = service.rerank(saved.recommendation, saved.given)
     view = _view(replace(saved, recommendation=anew.recommendation), panels=panels)
     for query, move in zip(view.queries, anew.moves, strict=True):
         query.moved = MoveView(before=move.before, because=move.because)
@@ -85,13 +87,13 @@ def show(recommendation_id: str, desk: TheDesk, panels: Panels = False, order: O
     "/recommendations/{recommendation_id}/queries/{query_id}/run",
     operation_id="run_query",
     response_description="The result",
-    responses=refusals(404, 409, 422, 502),
+    responses=error_responses(404, 409, 422, 502),
     dependencies=_ONCE,
 )
-def run_query(recommendation_id: str, query_id: str, desk: TheDesk, panels: Panels = False) -> ResultView:
+def run_query(recommendation_id: str, query_id: str, service: ServiceDep, panels: Panels = False) -> ResultView:
     """Run one query, read only, in an answer's window: one of the answer's own, or any that it could have had."""
-    result = desk.run(recommendation_id, query_id)
-    return result_view(result, desk.answer(recommendation_id).recommendation.incident.evidence if panels else None)
+    result = service.run(recommendation_id, query_id)
+    return result_view(result, service.answer(recommendation_id).recommendation.incident.evidence if panels else None)
 
 
 @api.post(
@@ -99,32 +101,34 @@ def run_query(recommendation_id: str, query_id: str, desk: TheDesk, panels: Pane
     operation_id="give_feedback",
     status_code=201,
     response_description="Kept",
-    responses=refusals(400, 404, 409, 413, 422),
+    responses=error_responses(400, 404, 409, 413, 422),
     dependencies=_ONCE,
 )
-def give_feedback(recommendation_id: str, said: FeedbackRequest, desk: TheDesk) -> FeedbackView:
+def give_feedback(recommendation_id: str, said: FeedbackRequest, service: ServiceDep) -> FeedbackView:
     """Say whether a query showed the cause. It is on disk when this answers."""
-    return _said(recommendation_id, desk.feedback(recommendation_id, said.query_id, said.verdict, said.note))
+    return _said(recommendation_id, service.feedback(recommendation_id, said.query_id, said.verdict, said.note))
 
 
 @api.get(
     "/recommendations/{recommendation_id}/feedback",
     operation_id="list_feedback",
     response_description="All of it",
-    responses=refusals(404, 422),
+    responses=error_responses(404, 422),
 )
-def list_feedback(recommendation_id: str, desk: TheDesk) -> list[SaidView]:
+def list_feedback(recommendation_id: str, service: ServiceDep) -> list[SaidView]:
     """What was said of an answer, oldest first. Of each query the last word counts."""
-    said = desk.answer(recommendation_id).feedback
+    said = service.answer(recommendation_id).feedback
     return [SaidView(**dict(_said(recommendation_id, one)), by=one.by) for one in said]
 
 
-@api.get("/incidents", operation_id="list_incidents", response_description="Of them", responses=refusals(422) | {200: LINK})
+@api.get(
+    "/incidents", operation_id="list_incidents", response_description="Of them", responses=error_responses(422) | {200: LINK}
+)
 def list_incidents(
-    request: Request, response: Response, desk: TheDesk, limit: Limit | None = None, cursor: Cursor = None
+    request: Request, response: Response, service: ServiceDep, limit: Limit | None = None, cursor: Cursor = None
 ) -> list[IncidentView]:
     """The recorded incidents that can be asked about, oldest first; all of them where no ``limit`` is given."""
-    found = desk.recorded()
+    found = service.recorded()
     place = decode(cursor, str)
     if place:
         ids = [r.id for r in found]
@@ -137,11 +141,11 @@ def list_incidents(
     ]
 
 
-@api.get("/systems", operation_id="list_systems", response_description="All of them", responses=refusals())
-def list_systems(desk: TheDesk) -> list[SystemView]:
+@api.get("/systems", operation_id="list_systems", response_description="All of them", responses=error_responses())
+def list_systems(service: ServiceDep) -> list[SystemView]:
     """The systems that can be asked about live."""
-    settings = desk.bench.settings.systems
-    return [SystemView(name=name, tools=sorted(settings[name].backends)) for name in desk.bench.systems]
+    settings = service.settings.systems
+    return [SystemView(name=name, tools=sorted(settings[name].backends)) for name in service.systems]
 
 
 def _view(saved: SavedAnswer, *, panels: bool = False) -> AnswerView:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from webui.api.desk import TheDesk
-from webui.schemas import Health
+from webui.api.schemas import Health
+from webui.deps import ServiceDep
 
 probes = APIRouter(tags=["probes"])
 
@@ -22,9 +22,9 @@ def healthz() -> Health:
     response_description="Ready",
     responses={503: {"model": Health, "description": "Not ready, and why"}},
 )
-def readyz(desk: TheDesk, response: Response) -> Health:
+def readyz(service: ServiceDep, response: Response) -> Health:
     """Model and database are usable."""
-    troubles = desk.troubles()
+    troubles = service.troubles()
     if troubles:
         response.status_code = 503
     return Health(status="not ready" if troubles else "ready", troubles=list(troubles))
@@ -36,6 +36,6 @@ def readyz(desk: TheDesk, response: Response) -> Health:
     response_class=Response,
     responses={200: {"description": "Prometheus text format", "content": {"text/plain": {}}}},
 )
-def metrics(desk: TheDesk) -> Response:
+def metrics(service: ServiceDep) -> Response:
     """The server's own figures, for Prometheus."""
-    return Response(desk.figures.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

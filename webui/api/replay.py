@@ -12,8 +12,8 @@ from fastapi.routing import APIRoute
 
 from revelio.errors import InvalidInputError
 from revelio.store.replays import Replays, Reply
-from webui.accounts.who import person_of
-from webui.problems import refusal
+from webui.accounts.identity import person_of
+from webui.errors import problem_response
 
 _HEADER = "idempotency-key"
 _LONGEST = 255
@@ -45,7 +45,7 @@ class ReplayedRoute(APIRoute):
             key = request.headers.get(_HEADER)
             if key is None or request.method != "POST" or not _usable(key):
                 return await plain(request)
-            replays: Replays = request.app.state.desk.store.replays
+            replays: Replays = request.app.state.service.store.replays
             caller = _caller(request)
             fingerprint = await _fingerprint(request)
             claim = await run_in_threadpool(replays.claim, caller, key, fingerprint)
@@ -56,7 +56,7 @@ class ReplayedRoute(APIRoute):
                 return Response(claim.reply.body, claim.reply.status, headers, claim.reply.media_type)
             if not claim.mine:
                 detail = "The first request with this Idempotency-Key is still worked on. Wait and send it again."
-                return refusal(request, 409, detail, headers={"Retry-After": "2"})
+                return problem_response(request, 409, detail, headers={"Retry-After": "2"})
             return await _do_once(plain, request, replays, key)
 
         return handle

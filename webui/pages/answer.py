@@ -9,15 +9,15 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from revelio.errors import InvalidInputError, NotFoundError, SourceError
+from revelio.service import Service
 from revelio.store import Verdict
-from webui.api import TheDesk
-from webui.cards import answer_page, card, shown
-from webui.contexts import CardPart
-from webui.desk import Desk
-from webui.pages.forms import read_form
-from webui.rendering import render
-from webui.schemas import MAX_NOTE
-from webui.wording import shorten
+from webui.api.schemas import MAX_NOTE
+from webui.deps import ServiceDep
+from webui.forms import read_form
+from webui.views.answer import answer_page, card, shown
+from webui.views.contexts import CardPart
+from webui.views.filters import shorten
+from webui.views.templating import render
 
 router = APIRouter(include_in_schema=False)
 
@@ -31,13 +31,13 @@ _FIRST = 3
 
 
 @router.get("/r/{answer_id}")
-def show(request: Request, answer_id: str, desk: TheDesk, order: str = "") -> Response:
+def show(request: Request, answer_id: str, service: ServiceDep, order: str = "") -> Response:
     """An answer, at an address that can be shared."""
-    return render(request, answer_page(desk, desk.answer(answer_id), reordered=order == BY_EVIDENCE))
+    return render(request, answer_page(service, service.answer(answer_id), reordered=order == BY_EVIDENCE))
 
 
 @router.post("/r/{answer_id}/run")
-async def run(request: Request, answer_id: str, desk: TheDesk) -> Response:
+async def run(request: Request, answer_id: str, service: ServiceDep) -> Response:
     """Run a query; its evidence stands in its card from then on."""
     form = await read_form(request)
     query_id = form.get("query_id", "")
@@ -45,23 +45,23 @@ async def run(request: Request, answer_id: str, desk: TheDesk) -> Response:
     def run_it() -> Response:
         failure = ""
         try:
-            desk.run(answer_id, query_id)
+            service.run(answer_id, query_id)
         except (SourceError, NotFoundError) as error:
             failure = str(error)
-        return _after(request, desk, answer_id, query_id, form.get("order", ""), failure)
+        return _after(request, service, answer_id, query_id, form.get("order", ""), failure)
 
     return await run_in_threadpool(run_it)
 
 
 @router.post("/r/{answer_id}/run-first")
-def run_first(answer_id: str, desk: TheDesk, order: str = "") -> Response:
+def run_first(answer_id: str, service: ServiceDep, order: str = "") -> Response:
     """Run the first three at once, or the next three in the order of what came back; then show the answer in that order."""
-    desk.run_first(answer_id, _FIRST, by_evidence=order == BY_EVIDENCE)
+    service.run_first(answer_id, _FIRST, by_evidence=order == BY_EVIDENCE)
     return RedirectResponse(f"{_address(answer_id, BY_EVIDENCE)}#cards", 303)
 
 
 @router.post("/r/{answer_id}/feedback")
-async def feedback(request: Request, answer_id: str, desk: TheDesk) -> Response:
+async def feedback(request: Request, answer_id: str, service: ServiceDep) -> Response:
     """Keep a verdict."""
     form = await read_form(request)
     query_id, said = form.get("query_id", ""), form.get("verdict", "")
@@ -74,24 +74,24 @@ async def feedback(request: Request, answer_id: str, desk: TheDesk) -> Response:
         raise InvalidInputError(f"the note is not plain text of at most {MAX_NOTE:,} characters; shorten it")
 
     def keep_it() -> Response:
-        desk.feedback(answer_id, query_id, verdict, note)
-        return _after(request, desk, answer_id, query_id, form.get("order", ""))
+        service.feedback(answer_id, query_id, verdict, note)
+        return _after(request, service, answer_id, query_id, form.get("order", ""))
 
     return await run_in_threadpool(keep_it)
 
 
-def _after(request: Request, desk: Desk, answer_id: str, query_id: str, order: str, failure: str = "") -> Response:
-    saved = desk.answer(answer_id)
-    view = shown(desk, saved, order == BY_EVIDENCE)
+def _after(request: Request, service: Service, answer_id: str, query_id: str, order: str, failure: str = "") -> Response:
+    saved = service.answer(answer_id)
+    view = shown(service, saved, order == BY_EVIDENCE)
     found = next(
         ((q, why) for q, why in zip(view.recommendation.queries, view.moved, strict=True) if q.query.id == query_id), None
     )
     if found is None:
         raise NotFoundError(f"no query {query_id!r} in this answer")
     if PART in request.headers:
-        return render(request, CardPart(card(desk, saved, *found, failure), view.reordered))
+        return render(request, CardPart(card(service, saved, *found, failure), view.reordered))
     if failure:
-        return render(request, answer_page(desk, saved, reordered=view.reordered, failure=(query_id, failure)))
+        return render(request, answer_page(service, saved, reordered=view.reordered, failure=(query_id, failure)))
     return RedirectResponse(f"{_address(answer_id, order)}#query-{found[0].rank}", 303)
 
 

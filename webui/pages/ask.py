@@ -11,38 +11,38 @@ from fastapi.responses import RedirectResponse, Response
 
 from revelio.errors import DatasetError, InvalidInputError, NotFoundError, RevelioError
 from revelio.incidents.recorded import RecordedIncident
+from revelio.recommend_request import RecommendRequest
+from revelio.service import Service
 from revelio.store import SavedAnswer
-from webui.api import TheDesk
-from webui.contexts import AskPage, Choice, Example
-from webui.desk import Desk, Question
-from webui.pages.forms import moment_of, read_form
-from webui.pasting import tidy
-from webui.problems import status_of
-from webui.rendering import render
-from webui.wording import masked_words, moment, shorten
+from webui.deps import ServiceDep
+from webui.errors import status_of
+from webui.forms import moment_of, normalize_text, read_form
+from webui.views.contexts import AskPage, Choice, Example
+from webui.views.filters import masked_words, moment, shorten
+from webui.views.templating import render
 
 log = logging.getLogger(__name__)
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
-def ask(request: Request, desk: TheDesk, incident: str = "", again: str = "", system: str = "") -> Response:
+def ask(request: Request, service: ServiceDep, incident: str = "", again: str = "", system: str = "") -> Response:
     """The question: empty, about a system, or filled from a recorded incident or an earlier answer (``again``)."""
-    report, chosen = "", f"system:{system}" if system in desk.bench.systems else ""
-    recorded = _recorded(desk)
+    report, chosen = "", f"system:{system}" if system in service.systems else ""
+    recorded = _recorded(service)
     if again:
-        saved = desk.answer(again)
+        saved = service.answer(again)
         report, chosen = saved.recommendation.incident.report, _value(saved)
     elif incident:
         found = next((r for r in recorded if r.id == incident), None)
         if found is None:
             raise NotFoundError(f"no recorded incident {incident!r}; the page's list shows those there are")
         report, chosen = found.report, f"incident:{found.id}"
-    return render(request, _ask_page(desk, recorded, report, chosen))
+    return render(request, _ask_page(service, recorded, report, chosen))
 
 
 @router.post("/r")
-async def answer(request: Request, desk: TheDesk) -> Response:
+async def answer(request: Request, service: ServiceDep) -> Response:
     """Ask; on to the answer's own address, or back to the question with everything still in it."""
     form = await read_form(request)
     report, about, at = form.get("report", ""), form.get("about", ""), form.get("at", "")
@@ -56,10 +56,10 @@ async def answer(request: Request, desk: TheDesk) -> Response:
             if opened_at is not None and kind == "incident":
                 raise InvalidInputError("a recorded incident has a moment of its own; clear the time, or choose a live system")
             system, incident = (name, None) if kind == "system" else (None, name)
-            question = Question(tidy(report), system=system, incident=incident, opened_at=opened_at)
-            return RedirectResponse(f"/r/{desk.ask(question).id}", 303)
+            question = RecommendRequest(normalize_text(report), system=system, incident=incident, opened_at=opened_at)
+            return RedirectResponse(f"/r/{service.recommend(question).id}", 303)
         except RevelioError as error:
-            page = _ask_page(desk, _recorded(desk), report, about, at, refused=str(error))
+            page = _ask_page(service, _recorded(service), report, about, at, refused=str(error))
             return render(request, page, status=status_of(error))
 
     return await run_in_threadpool(ask_it)
@@ -72,9 +72,9 @@ def no_answer() -> Response:
 
 
 def _ask_page(
-    desk: Desk, recorded: tuple[RecordedIncident, ...], report: str, chosen: str, at: str = "", refused: str = ""
+    service: Service, recorded: tuple[RecordedIncident, ...], report: str, chosen: str, at: str = "", refused: str = ""
 ) -> AskPage:
-    systems = tuple(Choice(f"system:{name}", name) for name in desk.bench.systems)
+    systems = tuple(Choice(f"system:{name}", name) for name in service.systems)
     incidents = tuple(Choice(f"incident:{r.id}", f"{moment(r.opened_at)} · {shorten(r.report, 60) or r.id}") for r in recorded)
     offered = systems + incidents
     return AskPage(
@@ -83,11 +83,11 @@ def _ask_page(
         systems=systems,
         recorded=incidents,
         examples=_examples(recorded),
-        max_chars=desk.bench.settings.max_report_chars,
-        masks=masked_words(desk.bench.settings.mask),
+        max_chars=service.settings.max_report_chars,
+        masks=masked_words(service.settings.mask),
         at=at,
         refused=refused,
-        troubles=tuple(t for t in desk.troubles() if t != refused),
+        troubles=tuple(t for t in service.troubles() if t != refused),
     )
 
 
@@ -98,10 +98,10 @@ def _examples(recorded: tuple[RecordedIncident, ...]) -> tuple[Example, ...]:
     return tuple(fitting[::step][:3])
 
 
-def _recorded(desk: Desk) -> tuple[RecordedIncident, ...]:
+def _recorded(service: Service) -> tuple[RecordedIncident, ...]:
     # Live systems can be asked about even when the recordings cannot be read: the page says so instead of failing.
     try:
-        return desk.recorded()
+        return service.recorded()
     except DatasetError as error:
         log.warning("recorded incidents: %s", error)
         return ()

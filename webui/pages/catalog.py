@@ -7,17 +7,17 @@ from fastapi.responses import Response
 
 from revelio.catalog import Catalog, ToolSpec
 from revelio.types import QueryTemplate
-from webui.api import TheDesk
-from webui.contexts import CatalogPage, CatalogTool
-from webui.rendering import render
+from webui.deps import ServiceDep
+from webui.views.contexts import CatalogPage, CatalogTool
+from webui.views.templating import render
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/catalog")
-def catalog(request: Request, desk: TheDesk, q: str = "", tool: str = "") -> Response:
+def catalog(request: Request, service: ServiceDep, q: str = "", tool: str = "") -> Response:
     """The templates that hold every word of ``q``, of one tool or of all."""
-    whole = desk.bench.catalog
+    whole = service.catalog
     page = CatalogPage(
         tools=matching(whole, q, tool),
         names=tuple((t.name, t.title) for t in whole.tools),

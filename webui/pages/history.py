@@ -10,11 +10,11 @@ from fastapi.responses import Response
 
 from revelio.errors import InvalidInputError
 from revelio.store.history import Found, Judged, Search, asked_systems
-from webui.api import TheDesk
-from webui.contexts import HistoryFilters, HistoryPage
-from webui.pages.forms import day_of
-from webui.rendering import render
-from webui.wording import shorten
+from webui.deps import ServiceDep
+from webui.forms import day_of
+from webui.views.contexts import HistoryFilters, HistoryPage
+from webui.views.filters import shorten
+from webui.views.templating import render
 
 router = APIRouter(include_in_schema=False)
 
@@ -26,7 +26,7 @@ _LAST_PAGE = 100_000
 @router.get("/history")
 def history(
     request: Request,
-    desk: TheDesk,
+    service: ServiceDep,
     q: str = "",
     system: str = "",
     verdict: str = "",
@@ -36,11 +36,11 @@ def history(
 ) -> Response:
     """Answers that match the filters, newest first; a filter that cannot be used is named, and stays as typed."""
     filters = HistoryFilters(q.replace("\x00", ""), system.replace("\x00", ""), verdict, since, until)
-    systems = tuple(sorted({*asked_systems(desk.store), *desk.bench.systems}))
+    systems = tuple(sorted({*asked_systems(service.store), *service.systems}))
     number, refused, found = 1, "", Found((), 0)
     try:
         number = page_number(page)
-        found = desk.search(search_of(filters), PER_PAGE, (number - 1) * PER_PAGE)
+        found = service.search(search_of(filters), PER_PAGE, (number - 1) * PER_PAGE)
     except InvalidInputError as error:
         refused = str(error)
     shown = HistoryPage(

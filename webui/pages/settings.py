@@ -5,18 +5,18 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from webui.api import TheDesk
-from webui.contexts import SettingsGroup, SettingsPage
-from webui.provenance import SettingInForce, settings_in_force
-from webui.rendering import render
+from webui.deps import ServiceDep
+from webui.views.contexts import SettingsGroup, SettingsPage
+from webui.views.settings import SettingInForce, settings_in_force
+from webui.views.templating import render
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/settings")
-def settings(request: Request, desk: TheDesk) -> Response:
+def settings(request: Request, service: ServiceDep) -> Response:
     """Every setting, its value and where that comes from."""
     groups: dict[str, list[SettingInForce]] = {}
-    for one in settings_in_force(desk.bench.settings):
+    for one in settings_in_force(service.settings):
         groups.setdefault(one.group, []).append(one)
     return render(request, SettingsPage(tuple(SettingsGroup(name, tuple(rows)) for name, rows in groups.items())))

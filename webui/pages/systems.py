@@ -7,14 +7,14 @@ from fastapi.responses import Response
 
 from revelio.catalog import Catalog
 from revelio.errors import CatalogError, DatasetError, NotFoundError
+from revelio.health import Health
+from revelio.service import Service
 from revelio.types import Evidence
-from webui.api import TheDesk
-from webui.callgraph import call_graph
-from webui.contexts import BackendRow, InventoryGroup, SystemPage, SystemRow, SystemsPage
-from webui.desk import Desk
-from webui.health import Health
-from webui.provenance import without_passwords
-from webui.rendering import render
+from webui.deps import ServiceDep
+from webui.views.callgraph import call_graph
+from webui.views.contexts import BackendRow, InventoryGroup, SystemPage, SystemRow, SystemsPage
+from webui.views.settings import without_passwords
+from webui.views.templating import render
 
 router = APIRouter(include_in_schema=False)
 
@@ -33,40 +33,40 @@ _PLURALS = {
 
 
 @router.get("/systems")
-def systems(request: Request, desk: TheDesk) -> Response:
+def systems(request: Request, service: ServiceDep) -> Response:
     """All systems, live and recorded."""
-    live = desk.bench.systems
-    health = desk.health.look(live, _WAIT_S)
+    live = service.systems
+    health = service.health.look(live, _WAIT_S)
     counts: dict[str, int] = {}
     trouble = ""
     try:
-        for one in desk.recorded():
+        for one in service.recorded():
             counts[one.system] = counts.get(one.system, 0) + 1
     except DatasetError as error:
         trouble = str(error)
     rows = []
     for name in sorted({*live, *counts}):
         known = health.get(name, Health(None))
-        rows.append(SystemRow(name, name in live, counts.get(name, 0), known, _backends(desk, name, known)))
+        rows.append(SystemRow(name, name in live, counts.get(name, 0), known, _backends(service, name, known)))
     return render(request, SystemsPage(tuple(rows), trouble))
 
 
 @router.get("/systems/{name}")
-def system(request: Request, name: str, desk: TheDesk, look: str = "") -> Response:
+def system(request: Request, name: str, service: ServiceDep, look: str = "") -> Response:
     """One system as it was last seen; with ``look=now`` as its tools see it at this moment."""
-    live = name in desk.bench.systems
-    counted = sum(r.system == name for r in desk.recorded())
+    live = name in service.systems
+    counted = sum(r.system == name for r in service.recorded())
     if not live and not counted:
         raise NotFoundError(f"no system {name!r}; /systems lists those there are")
-    health = desk.health.look((name,), _WAIT_S)[name] if live else Health(None)
-    seen = desk.look(name) if live and look == "now" else desk.last_seen(name)
+    health = service.health.look((name,), _WAIT_S)[name] if live else Health(None)
+    seen = service.snapshot(name) if live and look == "now" else service.last_snapshot(name)
     missing = seen.evidence.missing if seen else ()
     if seen and not seen.evidence.entities:
         # A look that found nothing is said, and what was seen before stays on the page.
-        seen = desk.last_seen(name)
+        seen = service.last_snapshot(name)
     page = SystemPage(
-        row=SystemRow(name, live, counted, health, _backends(desk, name, health)),
-        sighting=seen,
+        row=SystemRow(name, live, counted, health, _backends(service, name, health)),
+        snapshot=seen,
         missing=missing,
         looked=look == "now",
         groups=inventory(seen.evidence) if seen else (),
@@ -84,11 +84,11 @@ def inventory(evidence: Evidence) -> tuple[InventoryGroup, ...]:
     return tuple(InventoryGroup(_PLURALS.get(k, k.replace("_", " ").capitalize()), tuple(sorted(set(names[k])))) for k in kinds)
 
 
-def _backends(desk: Desk, name: str, health: Health) -> tuple[BackendRow, ...]:
+def _backends(service: Service, name: str, health: Health) -> tuple[BackendRow, ...]:
     """Every tool of the catalog, and whether its backend answers; None where nobody has said yet, or none is set up."""
-    settings = desk.bench.settings.systems.get(name)
+    settings = service.settings.systems.get(name)
     try:
-        catalog = desk.bench.catalog
+        catalog = service.catalog
     except CatalogError:
         catalog = Catalog(())
     states = {t.tool: t for t in health.tools}

@@ -12,18 +12,20 @@ from slack_sdk.errors import SlackApiError
 
 from revelio.errors import RevelioError
 from revelio.integration_settings import SlackSettings
-from revelio.integrations.door import Door, choose_system
 from revelio.integrations.slack.asking import HELP, Asked
 from revelio.integrations.slack.blocks import Message, answer_message, evidence_message, plain_message
-from revelio.integrations.slack.place import Place
+from revelio.integrations.slack.destination import Destination
 from revelio.presentation import evidence_panels
 from revelio.presentation.panels import Chart
 from revelio.presentation.pictures import picture
+from revelio.recommend_request import RecommendRequest
+from revelio.service import Service
 from revelio.store import SavedAnswer, Verdict
 from revelio.types import Evidence, RankedQuery, Result
 
 log = logging.getLogger(__name__)
 
+_QUERIES = 3
 _PAGE = 200
 _LOCKS = 16
 _PICTURES = 4
@@ -33,39 +35,39 @@ _PICTURES = 4
 class Answering:
     """Safe to share between threads. Methods raise ``SlackApiError`` where Slack refuses; all else is told to the person."""
 
-    def __init__(self, door: Door, settings: SlackSettings) -> None:
-        """``door`` gives answers."""
-        self._door, self._settings = door, settings
+    def __init__(self, service: Service, settings: SlackSettings) -> None:
+        """``service`` gives answers."""
+        self._service, self._settings = service, settings
         self._edits = [threading.Lock() for _ in range(_LOCKS)]
 
-    def ask(self, place: Place, asked: Asked, channel: str) -> None:
+    def ask(self, destination: Destination, asked: Asked, channel: str) -> None:
         """Answer a question in a message that is there already."""
         if not asked.report and not asked.incident:
-            place.edit(plain_message(HELP.replace("`", "")))
+            destination.edit(plain_message(HELP.replace("`", "")))
             return
         system = (
             ""
             if asked.incident
-            else choose_system(self._door, asked.system, self._settings.channels.get(channel, ""), self._settings.system)
+            else self._service.default_system(asked.system, self._settings.channels.get(channel, ""), self._settings.system)
         )
         if not system and not asked.incident:
-            there = ", ".join(self._door.systems()) or "none is set up"
-            place.edit(plain_message(f"Which system? Begin with system:NAME; there are: {there}."))
+            there = ", ".join(self._service.systems) or "none is set up"
+            destination.edit(plain_message(f"Which system? Begin with system:NAME; there are: {there}."))
             return
-        self._telling(place, lambda: self._answer(place, asked, system))
+        self._telling(destination, lambda: self._answer(destination, asked, system))
 
-    def run(self, place: Place, answer_id: str, query_id: str, user: str) -> None:
+    def run(self, destination: Destination, answer_id: str, query_id: str, user: str) -> None:
         """Run a query of an answer, post what it shows, and say so in the message."""
-        self._telling(place, lambda: self._run(place, answer_id, query_id, user))
+        self._telling(destination, lambda: self._run(destination, answer_id, query_id, user))
 
-    def say(self, place: Place, answer_id: str, query_id: str, verdict: Verdict, user: str) -> None:
+    def say(self, destination: Destination, answer_id: str, query_id: str, verdict: Verdict, user: str) -> None:
         """Keep a verdict and show it in the message."""
 
         def keep() -> None:
-            self._door.say(answer_id, query_id, verdict, by=f"Slack user {user}")
-            self._redraw(place, answer_id)
+            self._service.feedback(answer_id, query_id, verdict, f"Slack user {user}")
+            self._redraw(destination, answer_id)
 
-        self._telling(place, keep)
+        self._telling(destination, keep)
 
     def page(self, answer_id: str) -> str:
         """The address of a whole answer; "" where the settings name none."""
@@ -76,48 +78,48 @@ class Answering:
         """An answer as a message."""
         return answer_message(saved, page=self.page(saved.id), doing=doing)
 
-    def _answer(self, place: Place, asked: Asked, system: str) -> None:
+    def _answer(self, destination: Destination, asked: Asked, system: str) -> None:
         report = asked.report or "what happened here?"
-        saved = self._door.ask(report, system=system or None, incident=asked.incident or None)
-        place.edit(self.message(saved))
+        saved = self._service.recommend(RecommendRequest(report, system or None, asked.incident or None, k=_QUERIES))
+        destination.edit(self.message(saved))
 
-    def _run(self, place: Place, answer_id: str, query_id: str, user: str) -> None:
-        saved = self._door.answer(answer_id)
+    def _run(self, destination: Destination, answer_id: str, query_id: str, user: str) -> None:
+        saved = self._service.answer(answer_id)
         ranked = next((q for q in saved.recommendation.queries if q.query.id == query_id), None)
         if ranked is not None:
-            place.edit(self.message(saved, doing=f"Running {ranked.rank}. {ranked.query.title} …"))
+            destination.edit(self.message(saved, doing=f"Running {ranked.rank}. {ranked.query.title} …"))
         try:
-            result = self._door.run(answer_id, query_id)
+            result = self._service.run(answer_id, query_id)
         except RevelioError:
-            self._redraw(place, answer_id)
+            self._redraw(destination, answer_id)
             raise
         if ranked is not None:
-            _show(place, ranked, result, saved.recommendation.incident.evidence)
-        self._redraw(place, answer_id)
+            _show(destination, ranked, result, saved.recommendation.incident.evidence)
+        self._redraw(destination, answer_id)
 
-    def _redraw(self, place: Place, answer_id: str) -> None:
+    def _redraw(self, destination: Destination, answer_id: str) -> None:
         # In turns: whoever draws last must have read last.
         with self._edits[hash(answer_id) % _LOCKS]:
-            place.edit(self.message(self._door.answer(answer_id)))
+            destination.edit(self.message(self._service.answer(answer_id)))
 
-    def _telling(self, place: Place, act: Callable[[], None]) -> None:
+    def _telling(self, destination: Destination, act: Callable[[], None]) -> None:
         try:
             act()
         except RevelioError as error:
-            place.reply(plain_message(str(error)))
+            destination.reply(plain_message(str(error)))
         except SlackApiError:
             raise
         except Exception:
             log.exception("a question from Slack failed")
-            place.reply(plain_message("This is a fault in Revelio, not in what you wrote. Its log has the details."))
+            destination.reply(plain_message("This is a fault in Revelio, not in what you wrote. Its log has the details."))
 
 
-def _show(place: Place, ranked: RankedQuery, result: Result, evidence: Evidence) -> None:
+def _show(destination: Destination, ranked: RankedQuery, result: Result, evidence: Evidence) -> None:
     """Series as pictures where they can be had; all else, and they too where not, in a few lines of text."""
     charts = [panel for panel in evidence_panels(result, evidence).panels if isinstance(panel, Chart)]
     drawn = [picture(chart) for chart in charts] if len(charts) <= _PICTURES else []
-    if not drawn or not place.illustrate(evidence_message(ranked, result, illustrated=True), drawn):
-        place.reply(evidence_message(ranked, result))
+    if not drawn or not destination.illustrate(evidence_message(ranked, result, illustrated=True), drawn):
+        destination.reply(evidence_message(ranked, result))
 
 
 def thread_messages(client: WebClient, channel: str, thread: str) -> list[dict[str, Any]]:

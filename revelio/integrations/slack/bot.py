@@ -16,12 +16,12 @@ from slack_sdk.http_retry.builtin_handlers import ConnectionErrorRetryHandler, R
 from revelio.errors import InvalidInputError, RevelioError
 from revelio.integration_settings import SlackSettings
 from revelio.integrations.deliveries import Deliveries
-from revelio.integrations.door import Door
 from revelio.integrations.slack.answering import Answering, thread_messages
 from revelio.integrations.slack.asking import HELP, Asked, read, read_thread
 from revelio.integrations.slack.blocks import Message, plain_message, read_button
+from revelio.integrations.slack.destination import Destination, ForOne, InChannel
 from revelio.integrations.slack.installations import Installations
-from revelio.integrations.slack.place import ForOne, InChannel, Place
+from revelio.service import Service
 from revelio.store import SavedAnswer, Verdict
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Bot:
     def __init__(
         self,
         settings: SlackSettings,
-        door: Door,
+        service: Service,
         deliveries: Deliveries,
         installed: Installations | None = None,
         *,
@@ -54,7 +54,7 @@ class Bot:
             )
         self._installed = installed
         self.settings = settings
-        self._answering = Answering(door, settings)
+        self._answering = Answering(service, settings)
         self._deliveries = deliveries
         self._max_chars = max_chars
         self._work = ThreadPoolExecutor(_WORKERS, thread_name_prefix="slack")
@@ -131,8 +131,8 @@ class Bot:
 
         def answer() -> None:
             asking = plain_message("asks:", user=user, quote=asked.report or asked.incident)
-            place = _open(client, channel, None, respond, asking)
-            self._answering.ask(place, asked, channel)
+            destination = _open(client, channel, None, respond, asking)
+            self._answering.ask(destination, asked, channel)
 
         self._once(answer, "command", str(body.get("trigger_id")))
 
@@ -144,9 +144,9 @@ class Bot:
         thread = event.get("thread_ts")
 
         def answer() -> None:
-            place = InChannel.post(client, channel, plain_message(_LOOKING), str(thread or ts))
+            destination = InChannel.post(client, channel, plain_message(_LOOKING), str(thread or ts))
             earlier = [m for m in thread_messages(client, channel, str(thread)) if m.get("ts") != ts] if thread else []
-            self._answering.ask(place, read_thread(earlier, text, self._max_chars), channel)
+            self._answering.ask(destination, read_thread(earlier, text, self._max_chars), channel)
 
         self._once(answer, "event", str(body.get("event_id")))
 
@@ -157,8 +157,8 @@ class Bot:
 
         def answer() -> None:
             thread = str(message.get("thread_ts") or message["ts"])
-            place = _open(client, channel, thread, respond, plain_message(_LOOKING))
-            self._answering.ask(place, asked, channel)
+            destination = _open(client, channel, thread, respond, plain_message(_LOOKING))
+            self._answering.ask(destination, asked, channel)
 
         self._once(answer, "shortcut", str(body.get("trigger_id")))
 
@@ -172,16 +172,18 @@ class Bot:
 
     def _on_run(self, ack: Ack, body: dict[str, Any], action: dict[str, Any], client: WebClient, respond: Respond) -> None:
         ack()
-        place, pressed = _stands(body, client, respond), str(action.get("value"))
-        self._once(lambda: self._answering.run(place, *read_button(pressed), _user(body)), "action", str(body.get("trigger_id")))
+        destination, pressed = _stands(body, client, respond), str(action.get("value"))
+        self._once(
+            lambda: self._answering.run(destination, *read_button(pressed), _user(body)), "action", str(body.get("trigger_id"))
+        )
 
     def _on_verdict(self, verdict: Verdict) -> Callable[..., None]:
         def pressed(ack: Ack, body: dict[str, Any], action: dict[str, Any], client: WebClient, respond: Respond) -> None:
             ack()
-            place, value = _stands(body, client, respond), str(action.get("value"))
+            destination, value = _stands(body, client, respond), str(action.get("value"))
 
             def keep() -> None:
-                self._answering.say(place, *read_button(value), verdict, _user(body))
+                self._answering.say(destination, *read_button(value), verdict, _user(body))
 
             self._once(keep, "action", str(body.get("trigger_id")))
 
@@ -204,7 +206,7 @@ class Bot:
         self._work.submit(work)
 
 
-def _open(client: WebClient, channel: str, thread: str | None, respond: Respond, asking: Message) -> Place:
+def _open(client: WebClient, channel: str, thread: str | None, respond: Respond, asking: Message) -> Destination:
     """A message to answer in: in the channel's thread, or, where the bot is not in the channel, for the asker alone."""
     try:
         if thread is None:
@@ -214,12 +216,12 @@ def _open(client: WebClient, channel: str, thread: str | None, respond: Respond,
     except SlackApiError as error:
         if error.response.get("error") not in _NOT_HERE:
             raise
-    place = ForOne(respond, replace=False)
-    place.reply(plain_message("I am not in this channel, so only you see this; /invite me to answer everybody."))
-    return place
+    destination = ForOne(respond, replace=False)
+    destination.reply(plain_message("I am not in this channel, so only you see this; /invite me to answer everybody."))
+    return destination
 
 
-def _stands(body: dict[str, Any], client: WebClient, respond: Respond) -> Place:
+def _stands(body: dict[str, Any], client: WebClient, respond: Respond) -> Destination:
     """The message whose button was pressed."""
     container = body.get("container") or {}
     if container.get("is_ephemeral") or not container.get("channel_id"):

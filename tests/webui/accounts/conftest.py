@@ -12,7 +12,6 @@ from fastapi.testclient import TestClient
 from revelio.settings import Settings
 from revelio.store import Actor, Role, Store
 from revelio.store.accounts import ROLES
-from revelio.workbench import Workbench
 from tests.store.cheap import cheap_hashes
 from tests.webui import made
 from webui.app import create_app
@@ -60,9 +59,9 @@ def settings_with_accounts(folder: Path, **changes: object) -> Settings:
 
 def serve(settings: Settings) -> Iterator[Server]:
     """For the length of a test."""
-    app = create_app(settings, bench=Workbench(settings, recommender=made.stand_in(settings)))
+    app = create_app(settings, recommender=made.stand_in(settings))
     with TestClient(app, follow_redirects=False) as client:
-        store: Store = app.state.desk.store
+        store: Store = app.state.service.store
         roles: tuple[Role, ...] = ROLES
         tokens: dict[str, str] = {role: store.tokens.create(role, "test", role, Actor("test"))[1] for role in roles}
         yield Server(client, store, tokens)

@@ -10,8 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.webui.accounts.conftest import PAGE, PASSWORD, Server, serve, settings_with_accounts
-from webui.accounts import throttle
-from webui.accounts.throttle import Throttle
+from webui.accounts import rate_limit
+from webui.accounts.rate_limit import RateLimit
 
 HTTPS = "https://testserver"
 
@@ -140,9 +140,9 @@ def test_each_account_may_make_so_many_requests(hurried: Server) -> None:
     assert [hurried.client.get("/healthz").status_code for _ in range(5)] == [200] * 5
 
 
-def test_a_throttle_lets_through_what_it_says() -> None:
+def test_a_rate_limit_lets_through_what_it_says() -> None:
     now = 0.0
-    pace = Throttle(3, 10.0, clock=lambda: now)
+    pace = RateLimit(3, 10.0, clock=lambda: now)
     assert [pace.wait("a") for _ in range(4)] == [0, 0, 0, 10]
     assert pace.wait("b") == 0
     now = 9.5
@@ -153,9 +153,9 @@ def test_a_throttle_lets_through_what_it_says() -> None:
     assert [pace.wait("a") for _ in range(4)] == [0, 0, 0, 10]
 
 
-def test_a_throttle_remembers_no_more_callers_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttle, "MOST_KEYS", 5)
-    pace = Throttle(1, 10.0, clock=lambda: 0.0)
+def test_a_rate_limit_remembers_no_more_callers_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit, "MOST_KEYS", 5)
+    pace = RateLimit(1, 10.0, clock=lambda: 0.0)
     for n in range(50):
         assert pace.wait(f"caller {n}") == 0
     assert len(pace._due) == 5

@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from revelio.incidents.recorded import RecordedIncidents
 from revelio.settings import BUNDLED, Backend, Settings, SystemSettings
-from revelio.workbench import Workbench
 from tests.webui import made
 from tests.webui.browser.pages import WIDE
 from webui.app import create_app
@@ -40,22 +39,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(missing)
 
 
-def _bench(folder: Path) -> Workbench:
+def _server(folder: Path) -> FastAPI:
     """The bundled model and incidents; the hand-made ones where nothing is bundled."""
     dead = {tool: Backend(url="http://127.0.0.1:9", link="http://127.0.0.1:9") for tool in ("prometheus", "jaeger")}
     systems = {"shop": SystemSettings(backends=dead), LONG_NAME: SystemSettings()}
     bundled = Settings(database=f"sqlite:///{folder}/revelio.db", systems=systems)
     if (BUNDLED / "model" / "manifest.json").is_file() and RecordedIncidents(bundled.incidents).ids():
-        return Workbench(bundled)
+        return create_app(bundled)
     settings = made.settings(folder, made.record(), made.record("shop-0002", "all fine, I think", ("elasticsearch",)))
-    return Workbench(settings, recommender=made.stand_in(settings))
+    return create_app(settings, recommender=made.stand_in(settings))
 
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server that asks nobody who they are."""
-    bench = _bench(tmp_path_factory.mktemp("browser"))
-    with serving(create_app(bench.settings, bench=bench)) as address:
+    with serving(_server(tmp_path_factory.mktemp("browser"))) as address:
         yield address
 
 

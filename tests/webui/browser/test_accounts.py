@@ -15,12 +15,11 @@ import pytest
 from fastapi import FastAPI
 from playwright.sync_api import Browser, Page, expect
 
-from revelio.workbench import Workbench
 from tests.webui import made
 from tests.webui.browser.conftest import serving
 from tests.webui.browser.pages import NARROW, WIDE, looks_right, watched
-from webui.accounts.pages import SignInThrottle
 from webui.app import create_app
+from webui.pages.accounts import SignInRateLimit
 
 ADMIN, SECRET = "ada", "correct horse battery"
 
@@ -46,7 +45,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         check=True,
         timeout=120,
     )
-    app = create_app(settings, bench=Workbench(settings, recommender=made.stand_in(settings)))
+    app = create_app(settings, recommender=made.stand_in(settings))
     with serving(app) as address:
         yield Served(address, app)
 
@@ -63,7 +62,7 @@ def sign_in(page: Page, name: str, password: str) -> None:
 def test_an_admin_lets_somebody_in_who_signs_in(
     browser: Browser, served: Served, width: int, scheme: Literal["light", "dark"], axe: bool
 ) -> None:
-    served.app.state.sign_in_throttle = SignInThrottle()  # all sign in from one address
+    served.app.state.sign_in_rate_limit = SignInRateLimit()  # all sign in from one address
     narrow = width == NARROW
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, is_mobile=narrow, has_touch=narrow

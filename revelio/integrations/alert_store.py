@@ -1,0 +1,151 @@
+"""The incidents that alerts opened: one for each, however often it is told, and what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from sqlalchemy import Connection, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from revelio.errors import NotFoundError, StoreError
+from revelio.integrations.alerts import Alert
+from revelio.store.engine import Database, as_store_error
+from revelio.store.masking import mask
+from revelio.store.tables import ALERTS
+
+Outcome = Literal["opened", "repeated", "resolved", "ignored"]
+CLAIM_S = 120.0
+"""How long one process may take over an answer before another may try, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertIncident:
+    """One incident that alerts told of. Times in Unix seconds; ``answer_id`` is None until it is answered."""
+
+    id: int
+    source: str
+    started: str
+    title: str
+    report: str
+    system: str
+    link: str
+    opened_at: float
+    repeats: int
+    resolved_at: float | None
+    answer_id: str | None
+    failure: str | None
+    channel: str | None
+    thread: str | None
+
+
+_COLUMNS = [ALERTS.c[name] for name in AlertIncident.__slots__]
+
+
+class AlertStore:
+    """Safe to share between threads and processes. Every method raises ``StoreError`` when the database fails."""
+
+    def __init__(self, database: Database, *, masked: Collection[str] = ()) -> None:
+        """In the store's own database. What is of the kinds in ``masked`` (``revelio.store.masking``) is never kept."""
+        self._engine, self._masked = database.durable, tuple(masked)
+
+    def fold(self, alert: Alert, system: str) -> tuple[AlertIncident | None, Outcome]:
+        """Open an incident, or count the alert to the one that it belongs to. On disk when this returns."""
+        title, report = (mask(text, self._masked) for text in (alert.title, alert.report))
+        alert = replace(alert, title=title, report=report)
+        with as_store_error("note an alert"):
+            for _ in range(3):
+                try:
+                    with self._engine.begin() as connection:
+                        return _end(connection, alert) if alert.status == "resolved" else _begin(connection, alert, system)
+                except IntegrityError:
+                    continue  # somebody opened it in between: next time it is found
+        raise StoreError("cannot note an alert: several servers tell of it at once; it will be sent again")
+
+    def claim(self, incident: int) -> AlertIncident | None:
+        """The incident, for the one who shall answer it now; None when it is answered or another is at it."""
+        now = time.time()
+        waiting = (ALERTS.c.id == incident, ALERTS.c.answer_id.is_(None))
+        free = or_(ALERTS.c.claimed_at.is_(None), ALERTS.c.claimed_at < now - CLAIM_S)
+        with as_store_error("take up an alert"), self._engine.begin() as connection:
+            taken = connection.execute(update(ALERTS).where(*waiting, free).values(claimed_at=now, failure=None))
+            return _get(connection, incident) if taken.rowcount else None
+
+    def answered(self, incident: int, answer_id: str) -> None:
+        """Note the answer."""
+        self._note(incident, answer_id=answer_id)
+
+    def failed(self, incident: int, why: str) -> None:
+        """Note why there is no answer; the next repeat of the alert tries again."""
+        self._note(incident, failure=why, claimed_at=None)
+
+    def announce(self, incident: int, channel: str) -> bool:
+        """True for the one who may post the answer to a channel."""
+        with as_store_error("note a post"), self._engine.begin() as connection:
+            mine = update(ALERTS).where(ALERTS.c.id == incident, ALERTS.c.channel.is_(None)).values(channel=channel)
+            return bool(connection.execute(mine).rowcount)
+
+    def announced(self, incident: int, thread: str) -> None:
+        """Note where the answer stands."""
+        self._note(incident, thread=thread)
+
+    def get(self, incident: int) -> AlertIncident:
+        """One incident; ``NotFoundError`` when there is none of that id."""
+        with as_store_error("read the alerts"), self._engine.connect() as connection:
+            found = _get(connection, incident)
+        if found is None:
+            raise NotFoundError(f"no alert {incident} was taken here; GET /api/v1/webhooks/incidents lists those there are")
+        return found
+
+    def latest(self, limit: int = 50) -> tuple[AlertIncident, ...]:
+        """The latest incidents, newest first."""
+        with as_store_error("read the alerts"), self._engine.connect() as connection:
+            rows = connection.execute(select(*_COLUMNS).order_by(ALERTS.c.id.desc()).limit(limit)).all()
+        return tuple(AlertIncident(*row) for row in rows)
+
+    def waiting(self) -> tuple[int, ...]:
+        """Ids of open incidents that nobody has answered yet, oldest first."""
+        lacking = (ALERTS.c.answer_id.is_(None), ALERTS.c.failure.is_(None), ALERTS.c.open_key.is_not(None))
+        with as_store_error("read the alerts"), self._engine.connect() as connection:
+            return tuple(connection.execute(select(ALERTS.c.id).where(*lacking).order_by(ALERTS.c.id)).scalars())
+
+    def _note(self, incident: int, **values: Any) -> None:
+        with as_store_error("note an alert"), self._engine.begin() as connection:
+            connection.execute(update(ALERTS).where(ALERTS.c.id == incident).values(**values))
+
+
+def _begin(connection: Connection, alert: Alert, system: str) -> tuple[AlertIncident | None, Outcome]:
+    same_run = (ALERTS.c.key == alert.digest) & (ALERTS.c.started == alert.started[:64])
+    known = connection.execute(select(ALERTS.c.id).where(or_(ALERTS.c.open_key == alert.digest, same_run))).scalar()
+    if known is not None:
+        connection.execute(update(ALERTS).where(ALERTS.c.id == known).values(repeats=ALERTS.c.repeats + 1))
+        return _get(connection, known), "repeated"
+    row = {
+        "source": alert.source,
+        "key": alert.digest,
+        "open_key": alert.digest,
+        "started": alert.started[:64],
+        "title": alert.title,
+        "report": alert.report,
+        "system": system,
+        "link": alert.link,
+        "opened_at": time.time(),
+        "repeats": 0,
+    }
+    (made,) = connection.execute(insert(ALERTS), row).inserted_primary_key or (0,)
+    return _get(connection, made), "opened"
+
+
+def _end(connection: Connection, alert: Alert) -> tuple[AlertIncident | None, Outcome]:
+    known = connection.execute(select(ALERTS.c.id).where(ALERTS.c.open_key == alert.digest)).scalar()
+    if known is None:
+        return None, "ignored"
+    connection.execute(update(ALERTS).where(ALERTS.c.id == known).values(open_key=None, resolved_at=time.time()))
+    return _get(connection, known), "resolved"
+
+
+def _get(connection: Connection, incident: int) -> AlertIncident | None:
+    row = connection.execute(select(*_COLUMNS).where(ALERTS.c.id == incident)).one_or_none()
+    return AlertIncident(*row) if row else None

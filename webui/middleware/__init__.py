@@ -1,0 +1,1 @@
+"""ASGI middleware: security, request ids, metrics."""

@@ -1,0 +1,130 @@
+"""From a kept answer to the page that shows it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from revelio.errors import RevelioError
+from revelio.service import NOT_RUN, Service, was_run
+from revelio.store import SavedAnswer
+from revelio.store.masking import masked_kinds
+from revelio.types import Factor, Query, RankedQuery, Recommendation, fill
+from webui.views.contexts import AnswerPage, Card, Reason
+from webui.views.evidence import evidence_view
+from webui.views.filters import masked_words
+from webui.views.settings import without_passwords
+
+_FACTS = 3
+_FACTORS = {
+    "tool": ("Tool", "the right tool to look with"),
+    "template": ("Question", "the right question for that tool"),
+    "values": ("Place", "the right place to ask it of"),
+    "results": ("Still open", "the cause is in none of the results that stand out"),
+}
+_JOINED = "Joined later: results brought it up"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer in the order that is shown. ``moved`` says of each query why it stands there; "" where nothing has to be said.
+
+    ``trouble`` is why it could not be ranked anew, though that was asked for.
+    """
+
+    recommendation: Recommendation
+    moved: tuple[str, ...]
+    reordered: bool = False
+    trouble: str = ""
+
+
+def shown(service: Service, saved: SavedAnswer, reordered: bool) -> Shown:
+    """The answer as it was given, or ranked anew by the model that knows what came back."""
+    answer, trouble = saved.recommendation, ""
+    if reordered:
+        try:
+            anew = service.rerank(saved.recommendation, saved.given)
+            return Shown(anew.recommendation, tuple(m.because for m in anew.moves), reordered=True)
+        except RevelioError as error:
+            trouble = str(error)
+    moved = tuple(_JOINED if q.rank > saved.given else "" for q in answer.queries)
+    return Shown(answer, moved, trouble=trouble)
+
+
+def answer_page(
+    service: Service, saved: SavedAnswer, *, reordered: bool = False, failure: tuple[str, str] = ("", "")
+) -> AnswerPage:
+    """The page of an answer; ``failure`` is (query id, what went wrong) of a query that was just run in vain."""
+    order = shown(service, saved, reordered)
+    answer = order.recommendation
+    evidence = answer.incident.evidence
+    return AnswerPage(
+        id=saved.id,
+        report=answer.incident.report,
+        masked=masked_words(masked_kinds(answer.incident.report)),
+        system=answer.incident.system,
+        recorded=saved.recorded,
+        opened_at=answer.incident.opened_at,
+        saved_at=saved.saved_at,
+        window_s=evidence.window.seconds,
+        baseline_s=evidence.baseline.seconds,
+        model=answer.model,
+        took_ms=answer.took_ms,
+        abstain=answer.no_fault_probability,
+        abstains=answer.no_fault_likely,
+        degraded=answer.degraded,
+        ran=sum(was_run(q) for q in answer.queries),
+        reordered=order.reordered,
+        trouble=order.trouble,
+        cards=tuple(
+            card(service, saved, q, moved, failure[1] if failure[0] == q.query.id else "")
+            for q, moved in zip(answer.queries, order.moved, strict=True)
+        ),
+    )
+
+
+def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, failure: str = "") -> Card:
+    """One query of a kept answer as its card."""
+    query = ranked.query
+    evidence = saved.recommendation.incident.evidence
+    said = saved.said(query.id)
+    result = ranked.result
+    if result and not was_run(ranked):
+        failure = failure or result.summary.removeprefix(NOT_RUN)
+        result = None
+    return Card(
+        answer=saved.id,
+        query_id=query.id,
+        rank=ranked.rank,
+        probability=ranked.probability,
+        title=query.title,
+        shows=fill(query.template.shows, query.bindings),
+        tool=service.tool_title(ranked),
+        places=_places(query),
+        text=ranked.text,
+        link=ranked.link if ranked.link and ranked.link.startswith(("http://", "https://")) else None,
+        reasons=reasons(ranked.factors),
+        evidence=evidence_view(result, evidence) if result else None,
+        verdict=said.verdict if said else None,
+        note=said.note if said else "",
+        moved=moved,
+        failure=without_passwords(failure),
+    )
+
+
+def reasons(factors: Sequence[Factor]) -> tuple[Reason, ...]:
+    """Every factor, and in all the three facts that weighed most: the first of each, then the next of each."""
+    chosen = sorted(((turn, i) for i, f in enumerate(factors) for turn in range(len(f.because))))[:_FACTS]
+    told = {i: tuple(factors[i].because[turn] for turn, j in chosen if j == i) for i in range(len(factors))}
+    return tuple(_reason(f, told[i]) for i, f in enumerate(factors))
+
+
+def _places(query: Query) -> tuple[str, ...]:
+    bound = dict(query.bindings)
+    return tuple(bound[b.name] for b in query.template.blanks if b.name in bound)
+
+
+def _reason(factor: Factor, facts: tuple[str, ...]) -> Reason:
+    label, about = _FACTORS.get(factor.name, (factor.name.replace("_", " ").capitalize(), ""))
+    return Reason(label, about, math.exp(min(factor.log_probability, 0.0)), facts)

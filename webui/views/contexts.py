@@ -1,0 +1,302 @@
+"""One dataclass a page: all that its template may read, under the name ``page``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from revelio.health import Health
+from revelio.ranker.versions import LastRun, Version
+from revelio.service import SystemSnapshot
+from revelio.store import Verdict
+from revelio.store.history import Remembered
+from revelio.types import QueryTemplate
+from webui.views.callgraph import CallGraph
+from webui.views.evidence import EvidenceView
+from webui.views.model import ModelFolder
+from webui.views.settings import SettingInForce
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What every page has: its template and the navigation entry that is lit."""
+
+    template: ClassVar[str] = ""
+    here: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One entry of the select: ``value`` is ``system:NAME`` or ``incident:ID``."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A report to start from, asked about the recorded incident that it was written for."""
+
+    incident: str
+    report: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskPage(Page):
+    """The empty (or refused) question: ``at`` is the moment as typed, ``masks`` what is masked before it is kept, in words.
+
+    ``troubles`` says why no answer can be had at present.
+    """
+
+    template: ClassVar[str] = "ask.html"
+    here: ClassVar[str] = "ask"
+    report: str
+    chosen: str
+    systems: tuple[Choice, ...]
+    recorded: tuple[Choice, ...]
+    examples: tuple[Example, ...]
+    max_chars: int
+    masks: str
+    at: str = ""
+    refused: str = ""
+    troubles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One factor in words: ``share`` is its conditional probability, ``facts`` those of the card's three that speak for it."""
+
+    label: str
+    about: str
+    share: float
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One ranked query. ``note`` came with the verdict; ``failure`` is what went wrong when it was run.
+
+    ``rank`` is its place in the order that is shown, ``moved`` why it stands there, where that has to be said.
+    """
+
+    answer: str
+    query_id: str
+    rank: int
+    probability: float
+    title: str
+    shows: str
+    tool: str
+    places: tuple[str, ...]
+    text: str
+    link: str | None
+    reasons: tuple[Reason, ...]
+    evidence: EvidenceView | None
+    verdict: Verdict | None
+    note: str
+    moved: str = ""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CardPart(Page):
+    """A card alone, for a page that swaps a part of itself."""
+
+    template: ClassVar[str] = "parts/card.html"
+    card: Card
+    reordered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPage(Page):
+    """One answer. ``recorded`` is the incident asked about, None for a live system; times are Unix seconds.
+
+    ``ran`` counts the queries that gave a result; ``reordered`` tells that the cards stand in the order of what came back,
+    ``trouble`` why they do not though that was asked for. ``masked`` says in words what is no longer in the report.
+    """
+
+    template: ClassVar[str] = "answer.html"
+    here: ClassVar[str] = "answer"
+    id: str
+    report: str
+    masked: str
+    system: str
+    recorded: str | None
+    opened_at: float
+    saved_at: float
+    window_s: float
+    baseline_s: float
+    model: str
+    took_ms: float
+    abstain: float
+    abstains: bool
+    degraded: tuple[str, ...]
+    ran: int
+    reordered: bool
+    trouble: str
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage(Page):
+    """Answers that match what was typed into the filters, newest first; ``newer`` and ``older`` are addresses of pages."""
+
+    template: ClassVar[str] = "history.html"
+    here: ClassVar[str] = "history"
+    answers: tuple[Remembered, ...]
+    total: int
+    first: int
+    filters: HistoryFilters
+    systems: tuple[str, ...]
+    newer: str
+    older: str
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilters:
+    """The filters as typed: dates are YYYY-MM-DD, in UTC."""
+
+    q: str = ""
+    system: str = ""
+    verdict: str = ""
+    since: str = ""
+    until: str = ""
+
+    @property
+    def any(self) -> bool:
+        """Whether one is set."""
+        return bool(self.q or self.system or self.verdict or self.since or self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class BackendRow:
+    """One tool of a system: ``up`` is None while nobody has said, or where no backend is set up."""
+
+    tool: str
+    title: str
+    set_up: bool
+    up: bool | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRow:
+    """One system: whether it can be asked live, and how many recorded incidents there are of it."""
+
+    name: str
+    live: bool
+    recorded: int
+    health: Health
+    backends: tuple[BackendRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemsPage(Page):
+    """All systems."""
+
+    template: ClassVar[str] = "systems.html"
+    here: ClassVar[str] = "systems"
+    systems: tuple[SystemRow, ...]
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryGroup:
+    """The names of all entities of one kind."""
+
+    title: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPage(Page):
+    """One system. ``missing`` names the tools that did not answer for the ``snapshot``; ``looked`` that it was asked for anew."""
+
+    template: ClassVar[str] = "system.html"
+    here: ClassVar[str] = "systems"
+    row: SystemRow
+    snapshot: SystemSnapshot | None
+    missing: tuple[str, ...]
+    looked: bool
+    groups: tuple[InventoryGroup, ...]
+    graph: CallGraph | None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTool:
+    """A tool with the templates that match."""
+
+    name: str
+    title: str
+    about: str
+    templates: tuple[QueryTemplate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogPage(Page):
+    """What can be asked; ``names`` are all tools (name, title), ``total`` all templates."""
+
+    template: ClassVar[str] = "catalog.html"
+    here: ClassVar[str] = "catalog"
+    tools: tuple[CatalogTool, ...]
+    names: tuple[tuple[str, str], ...]
+    q: str
+    tool: str
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What the model learnt since: ``current`` answers, ``base`` is the model without anything learnt.
+
+    ``last`` is how the latest attempt ended, ``trouble`` why a version that was named does not answer; ``every_hours`` is 0
+    where nothing is learnt on a schedule. ``may_choose`` tells that whoever looks may go back.
+    """
+
+    base: str
+    current: str
+    versions: tuple[Version, ...]
+    last: LastRun | None
+    trouble: str
+    every_hours: float
+    may_choose: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPage(Page):
+    """The model; ``catalog`` is the digest of the catalog in force, ``learning`` None where the base model cannot be read."""
+
+    template: ClassVar[str] = "model.html"
+    here: ClassVar[str] = "model"
+    folder: ModelFolder
+    catalog: str
+    troubles: tuple[str, ...]
+    learning: Learning | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsGroup:
+    """The settings of the server ("") or of one system."""
+
+    system: str
+    settings: tuple[SettingInForce, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsPage(Page):
+    """What is in force."""
+
+    template: ClassVar[str] = "settings.html"
+    here: ClassVar[str] = "settings"
+    groups: tuple[SettingsGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPage(Page):
+    """What went wrong, for a person."""
+
+    template: ClassVar[str] = "error.html"
+    here: ClassVar[str] = ""
+    status: int
+    title: str
+    detail: str

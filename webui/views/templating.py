@@ -1,0 +1,44 @@
+"""Renders a page from its context dataclass. Text from reports and telemetry is escaped by Jinja's autoescape."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from fastapi.templating import Jinja2Templates
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from revelio import __version__
+from webui.views import filters
+from webui.views.contexts import Page
+
+STATIC = Path(__file__).parent.parent / "static"
+
+
+@cache
+def templates() -> Jinja2Templates:
+    """The environment: an undefined name in a template is an error, not an empty string."""
+    environment = Environment(
+        loader=PackageLoader("webui"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(
+        percent=filters.percent,
+        moment=filters.moment,
+        iso=filters.iso,
+        figure=filters.figure,
+        duration=filters.duration,
+        cell=filters.cell,
+        prose=filters.prose,
+        blanks=filters.blanks,
+        share=filters.share,
+        shorten=filters.shorten,
+    )
+    environment.globals.update(version=__version__)
+    return Jinja2Templates(env=environment)
+
+
+def render(request: Request, page: Page, *, status: int = 200, template: str | None = None) -> HTMLResponse:
+    """The page's template (or ``template``, a part of it) with ``page`` as its one variable."""
+    return templates().TemplateResponse(request, template or page.template, {"page": page}, status_code=status)

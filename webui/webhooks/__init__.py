@@ -1,0 +1,1 @@
+"""Routes that other systems call: Slack, alerting tools and MCP clients."""

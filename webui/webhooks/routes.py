@@ -1,0 +1,209 @@
+"""Routes that other systems call: Slack, alerts that come in, and assistants."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Literal, TypeVar
+
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
+from pydantic import BaseModel, Field
+
+from revelio.errors import InvalidInputError
+from revelio.integrations import alertmanager, grafana, pagerduty
+from revelio.integrations.alert_store import AlertIncident, Outcome
+from revelio.integrations.alerts import Alert
+from revelio.integrations.signatures import has_credentials, signed_by_grafana, signed_by_pagerduty
+from revelio.service import Service
+from revelio.settings import Settings
+from webui.errors import Problem
+from webui.startup import is_loopback
+from webui.webhooks.mcp import McpEndpoint
+from webui.webhooks.runtime import WebhookRuntime
+from webui.webhooks.slack_install import add_slack_pages
+
+Source = Literal["alertmanager", "pagerduty", "grafana"]
+T = TypeVar("T")
+
+_ABOUT = {
+    401: "The request does not carry the secret of this source",
+    403: "The source has no secret in the settings, or the request came from another site",
+    404: "No such alert",
+    413: "The body is too large",
+    422: "The body is no webhook of this source, or names no system; the detail says what",
+    503: "The database fails; send it again",
+}
+_NO_SLACK = "Slack is not set up here: set slack.signing_secret and slack.bot_token; see docs/how-to/slack.md."
+
+
+class AlertView(BaseModel):
+    """An incident that alerts told of. Times in Unix seconds."""
+
+    id: int
+    source: str
+    title: str
+    system: str
+    opened_at: float
+    repeats: int = Field(description="How often it was told again")
+    resolved_at: float | None
+    recommendation_id: str | None = Field(description="The answer, once it is there")
+    failure: str | None = Field(description="Why there is no answer; the next repeat tries again")
+
+
+class TakenView(BaseModel):
+    """What a webhook came to."""
+
+    outcome: Outcome
+    incident: AlertView | None
+
+
+def webhooks(settings: Settings, service: Service) -> APIRouter:
+    """Every route of this file, with what works behind them. It starts and ends with the application."""
+    behind = WebhookRuntime(settings, service)
+    assistants = McpEndpoint(behind.service)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        threading.Thread(target=behind.alerts.resume, name="alerts-resume", daemon=True).start()
+        async with assistants.running():
+            yield
+        await asyncio.to_thread(behind.close)
+
+    router = APIRouter(lifespan=lifespan, routes=[assistants.route])
+    _add_slack(router, behind)
+    _add_alerts(router, behind)
+    return router
+
+
+def _add_slack(router: APIRouter, behind: WebhookRuntime) -> None:
+    async def from_slack(request: Request) -> Response:
+        bot = behind.bot
+        if bot is None:
+            raise HTTPException(404, _NO_SLACK)
+        from revelio.integrations.slack.transport import over_http  # noqa: PLC0415 -- as above
+
+        body, headers = await request.body(), dict(request.headers)
+        answer = await behind.do(lambda: over_http(bot, body, headers))
+        return Response(answer.body, answer.status, {k: v[0] for k, v in answer.headers.items()})
+
+    for path in ("events", "commands", "actions"):
+        router.add_api_route(f"/slack/{path}", from_slack, methods=["POST"], include_in_schema=False)
+    add_slack_pages(router, behind)
+
+
+def _add_alerts(router: APIRouter, behind: WebhookRuntime) -> None:
+    async def from_source(source: Source, request: Request) -> TakenView:
+        body = await request.body()
+        _authenticate(source, request, body, behind.settings)
+        alert = _alert(source, body, behind.settings.alerts.system_label)
+        if alert is None:
+            return TakenView(outcome="ignored", incident=None)
+        taken = await behind.do(lambda: behind.alerts.take(alert))
+        return TakenView(outcome=taken.outcome, incident=_view(taken.incident) if taken.incident else None)
+
+    for source in ("alertmanager", "pagerduty", "grafana"):
+        router.add_api_route(
+            f"/api/v1/webhooks/{source}",
+            _bound(from_source, source),
+            methods=["POST"],
+            status_code=202,
+            tags=["webhooks"],
+            operation_id=f"{source}_webhook",
+            summary=f"Take an alert of {source}",
+            response_model=TakenView,
+            response_description="Noted on disk; the answer follows",
+            responses=_error_responses(401, 403, 413, 422, 503),
+            openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}},
+        )
+
+    async def list_alerts() -> list[AlertView]:
+        """The latest incidents that alerts told of, newest first."""
+        return [_view(i) for i in await behind.do(behind.alerts.store.latest)]
+
+    async def show_alert(incident_id: int) -> AlertView:
+        """One of them, with the id of its answer once that is there."""
+        return _view(await behind.do(lambda: behind.alerts.store.get(incident_id)))
+
+    router.add_api_route(
+        "/api/v1/webhooks/incidents",
+        list_alerts,
+        tags=["webhooks"],
+        operation_id="list_alerts",
+        response_description="All of them",
+        responses=_error_responses(503),
+    )
+    router.add_api_route(
+        "/api/v1/webhooks/incidents/{incident_id}",
+        show_alert,
+        tags=["webhooks"],
+        operation_id="show_alert",
+        response_description="The incident",
+        responses=_error_responses(404, 422, 503),
+    )
+
+
+def _bound(handler: Callable[[Source, Request], Any], source: Source) -> Callable[[Request], Any]:
+    async def take(request: Request) -> TakenView:
+        taken: TakenView = await handler(source, request)
+        return taken
+
+    take.__doc__ = "Note an alert; repeats and the resolution of an open incident are folded into it."
+    return take
+
+
+def _authenticate(source: Source, request: Request, body: bytes, settings: Settings) -> None:
+    """Raise 401 or 403 unless the request carries the source's secret, or none is set and only this machine can ask."""
+    alerts, headers = settings.alerts, request.headers
+    secrets = {
+        "alertmanager": (alerts.alertmanager_token, alerts.alertmanager_password),
+        "pagerduty": (alerts.pagerduty_secret,),
+        "grafana": (alerts.grafana_token, alerts.grafana_password, alerts.grafana_secret),
+    }[source]
+    words = [secret.get_secret_value() for secret in secrets]
+    if not any(words):
+        if not is_loopback(settings.host):
+            raise HTTPException(403, f"No secret is set for {source}; set one under [alerts], see docs/how-to/alerts.md.")
+        return
+    authorization = headers.get("authorization", "")
+    if source == "pagerduty":
+        good = signed_by_pagerduty(body, headers.get("x-pagerduty-signature", ""), words[0])
+    else:
+        good = has_credentials(authorization, token=words[0], password=words[1])
+    if source == "grafana" and words[2]:
+        signature, stamp = headers.get("x-grafana-alerting-signature", ""), headers.get("x-grafana-alerting-timestamp")
+        good = good or signed_by_grafana(body, signature, words[2], timestamp=stamp, now=time.time())
+    if not good:
+        raise HTTPException(401, f"The request does not carry the secret of {source}.", {"WWW-Authenticate": "Bearer"})
+
+
+def _alert(source: Source, body: bytes, label: str) -> Alert | None:
+    try:
+        payload = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError("the body is not JSON") from error
+    if source == "pagerduty":
+        return pagerduty.read(payload)
+    return alertmanager.read(payload, label) if source == "alertmanager" else grafana.read(payload, label)
+
+
+def _view(incident: AlertIncident) -> AlertView:
+    return AlertView(
+        id=incident.id,
+        source=incident.source,
+        title=incident.title,
+        system=incident.system,
+        opened_at=incident.opened_at,
+        repeats=incident.repeats,
+        resolved_at=incident.resolved_at,
+        recommendation_id=incident.answer_id,
+        failure=incident.failure,
+    )
+
+
+def _error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {s: {"description": _ABOUT[s], "model": Problem, "content": content} for s in statuses}
