@@ -31,7 +31,7 @@ bench: .venv/.run ## the figures that product.md sets limits for
 model: .venv/.dev ## train the bundled model again on the dataset of the repository, and measure it (an hour on two cores)
 	$(BIN)/revelio train --dataset data/three_apps --out var/model --encoder revelio/bundled/model
 	cd var/model && cp manifest.json model_card.md ranker.onnx texts.safetensors background.json ../../revelio/bundled/model
-	$(BIN)/revelio models rehearsal --dataset data/three_apps --out revelio/bundled/rehearsal
+	$(BIN)/revelio models replay-set --dataset data/three_apps --out revelio/bundled/replay_set
 	$(BIN)/revelio eval --model revelio/bundled/model --baselines --ablations --runs --json > var/evaluation.json
 	$(BIN)/python -c "import json; found = json.load(open('var/evaluation.json')) | {'missed': []}; \
 	  json.dump(found, open('revelio/bundled/model/evaluation.json', 'w'), separators=(',', ':'))"

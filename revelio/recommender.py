@@ -14,9 +14,9 @@ from revelio.catalog import Catalog
 from revelio.errors import NotFoundError
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
-from revelio.ranker.findings import Followed, follow
 from revelio.ranker.head import Head
-from revelio.ranker.moves import Move, move
+from revelio.ranker.rank_change import RankChange, rank_change
+from revelio.ranker.rerank import Reranked, rerank
 from revelio.ranker.session import Ranker
 from revelio.telemetry import traced
 from revelio.types import Entity, Factor, Incident, Query, RankedQuery, Recommendation
@@ -29,7 +29,7 @@ class Reranking:
     """A recommendation in the order of what came back, and for each of its queries where it stood before."""
 
     recommendation: Recommendation
-    moves: tuple[Move, ...]
+    rank_changes: tuple[RankChange, ...]
 
 
 class Recommender:
@@ -97,35 +97,35 @@ class Recommender:
         found = {index[key]: f.signal for f in incident.findings if (key := (f.template, f.bindings)) in index}
         if not found:
             answer = Recommendation(incident, tuple(kept), 0.0, self.model, incident.evidence.missing)
-            return Reranking(answer, tuple(Move(q.rank, "Same place: no result yet") for q in kept))
-        followed = follow(self.ranker, incident, queries, found)
-        order = followed.order()
+            return Reranking(answer, tuple(RankChange(q.rank, "Same place: no result yet") for q in kept))
+        reranked = rerank(self.ranker, incident, queries, found)
+        order = reranked.order()
         shown = [i for place, i in enumerate(order) if place < k or i in was]
         before = {i: q.rank for i, q in was.items()}
-        before |= {i: place for place, i in enumerate(followed.before.order().tolist(), 1) if i not in was}
-        ranked, moves = [], []
+        before |= {i: place for place, i in enumerate(reranked.before.order().tolist(), 1) if i not in was}
+        ranked, rank_changes = [], []
         for place, i in enumerate(shown, 1):
-            now, known = _ranked(queries[i], place, _factors(followed, i)), was.get(i)
+            now, known = _ranked(queries[i], place, _factors(reranked, i)), was.get(i)
             if known is not None:
                 now = replace(known, rank=place, probability=now.probability, factors=now.factors)
             ranked.append(now)
-            moves.append(move(followed, found, i, before[i], place))
+            rank_changes.append(rank_change(reranked, found, i, before[i], place))
         for q in kept:
             if (q.query.template.id, q.query.bindings) not in index:
                 ranked.append(replace(q, rank=len(ranked) + 1))
-                moves.append(Move(q.rank, "Not ranked anew: the catalog no longer has it"))
+                rank_changes.append(RankChange(q.rank, "Not ranked anew: the catalog no longer has it"))
         took = (time.perf_counter() - began) * 1000.0
-        answer = Recommendation(incident, tuple(ranked), followed.after.abstain, self.model, incident.evidence.missing, took)
-        return Reranking(answer, tuple(moves))
+        answer = Recommendation(incident, tuple(ranked), reranked.after.abstain, self.model, incident.evidence.missing, took)
+        return Reranking(answer, tuple(rank_changes))
 
 
 def _ranked(query: Query, place: int, parts: tuple[Factor, ...]) -> RankedQuery:
     return RankedQuery(query, place, math.exp(sum(f.log_probability for f in parts)), parts)
 
 
-def _factors(followed: Followed, index: int) -> tuple[Factor, ...]:
-    parts = factors(followed.encoded, followed.after, index)
-    left = float(followed.log_left[index])
+def _factors(reranked: Reranked, index: int) -> tuple[Factor, ...]:
+    parts = factors(reranked.encoded, reranked.after, index)
+    left = float(reranked.log_left[index])
     return (*parts, Factor("results", left, (_LEFT,))) if left else parts
 
 

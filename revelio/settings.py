@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from revelio.errors import InvalidInputError
@@ -55,8 +55,17 @@ class LearningSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
     folder: Path = Field(Path("var/models"), description="Folder of the versions that learnt")
     dataset: Path = Field(
-        BUNDLED / "rehearsal", description="Labelled incidents to go through again (`train`) and to compare on (the rest)"
+        BUNDLED / "replay_set", description="Labelled incidents to replay in training (`train`) and to compare on (the rest)"
     )
+
+    @field_validator("dataset")
+    @classmethod
+    def _renamed(cls, dataset: Path) -> Path:
+        """The bundled folder under its former name."""
+        renamed = dataset.with_name("replay_set")
+        former = dataset.parts[-2:] == ("bundled", "rehearsal") and not dataset.exists()
+        return renamed if former and renamed.is_dir() else dataset
+
     every_hours: float = Field(0, ge=0, description="Hours between attempts of the server to learn; 0 for none")
     at_least: int = Field(5, ge=1, description="New verdicts that such an attempt needs")
 

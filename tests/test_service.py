@@ -11,7 +11,7 @@ import pytest
 from revelio.catalog import bundled_catalog
 from revelio.errors import ArtifactError, InvalidInputError, NotFoundError, SourceError
 from revelio.incidents.exchange import write_records
-from revelio.ranker.moves import Move
+from revelio.ranker.rank_change import RankChange
 from revelio.recommend_request import RecommendRequest
 from revelio.recommender import Reranking
 from revelio.service import NOT_RUN, Service
@@ -40,7 +40,7 @@ class FirstFirst:
     def rerank(self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5) -> Reranking:
         self.findings = incident.findings
         late = self.find(incident, "late")
-        moves = (*(Move(q.rank, "why") for q in kept), Move(17, "came up"))
+        moves = (*(RankChange(q.rank, "why") for q in kept), RankChange(17, "came up"))
         return Reranking(Recommendation(incident, (*kept, late), 0.6, self.model, incident.evidence.missing), moves)
 
     def find(self, incident: Incident, query_id: str) -> RankedQuery:

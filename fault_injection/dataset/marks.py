@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from revelio.encoders.evidence import glance
+from revelio.encoders.evidence import index_evidence
 from revelio.incidents.exchange import Record
 from revelio.types import Evidence
 
@@ -69,7 +69,7 @@ def affected(place: str, parts: Iterable[str]) -> frozenset[str]:
 
 def _marks(evidence: Evidence, parts: list[str]) -> dict[str, Marks]:
     found: dict[str, Marks] = {part: {} for part in parts}
-    seen = glance(evidence)
+    seen = index_evidence(evidence)
     for (name, source, metric), row in seen.row.items():
         if source == "changes" or (source, metric) in (("logs", ""), ("logs", "new")):
             continue  # told below in words

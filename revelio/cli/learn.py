@@ -64,20 +64,22 @@ def learn(
 
 
 def _plain(done: Attempt) -> dict[str, object]:
+    learned = done.learned.model_dump() if done.learned else None
     return {
         "before": done.before,
         "after": done.after,
         "version": done.version,
         "taken": done.taken,
         "outcome": done.outcome,
-        "learnt": done.learnt.model_dump() if done.learnt else None,
+        "learned": learned,
+        "learnt": learned,  # deprecated name
         "comparisons": [c.model_dump() for c in done.comparisons],
     }
 
 
 def _show(done: Attempt) -> None:
-    if done.learnt:
-        told = done.learnt
+    if done.learned:
+        told = done.learned
         say(f"{told.answers} judged answers: {told.found} found, {told.helpful} helpful, {told.not_useful} not useful")
     if done.comparisons:
         show_comparisons(done.comparisons)

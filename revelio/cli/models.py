@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, StepBars, emit, say, table
+
+if TYPE_CHECKING:
+    from revelio.ranker.versions import Version
 
 
 def group() -> typer.Typer:
@@ -16,7 +19,8 @@ def group() -> typer.Typer:
     app = typer.Typer(help="Versions of the model that learnt, and the way back.", no_args_is_help=True, rich_markup_mode=None)
     app.command("list")(show_all)
     app.command("use")(use)
-    app.command("rehearsal")(rehearsal)
+    app.command("replay-set")(replay_set)
+    app.command("rehearsal", hidden=True, deprecated=True)(replay_set)
     return app
 
 
@@ -35,7 +39,7 @@ def show_all(json: Json = False) -> None:
     versions = Versions(settings.learning.folder, load_manifest(settings.model))
     current, last, found = versions.current(), versions.last_run(), versions.list()
     if json:
-        rows = [v.manifest.model_dump(exclude={"features", "templates"}) | {"trouble": v.trouble} for v in found]
+        rows = [_row(v) for v in found]
         emit({"current": current, "base": versions.base.name, "last_run": last.model_dump() if last else None, "versions": rows})
         return
     from revelio.cli.users import moment
@@ -45,11 +49,17 @@ def show_all(json: Json = False) -> None:
         made = one.manifest
         figures = {c.name: f"{c.before.top3:.1%} -> {c.after.top3:.1%}" if c.incidents else "" for c in made.comparisons}
         mark = "*" if made.name == current else ""
-        cells.append((mark, made.name, moment(made.made_at), made.learnt.answers, *list(figures.values())[:2], one.trouble))
+        cells.append((mark, made.name, moment(made.made_at), made.learned.answers, *list(figures.values())[:2], one.trouble))
     cells.append(("*" if current == versions.base.name else "", versions.base.name, "", "", "", "", "the base model"))
     table("", ("", "version", "made", "answers", "held out, top 3", "feedback, top 3", ""), cells, numbers=(3, 4, 5))
     if last:
         say(f"last attempt {moment(last.at)}: {last.outcome}")
+
+
+def _row(version: Version) -> dict[str, object]:
+    manifest = version.manifest.model_dump(exclude={"features", "templates"})
+    # Deprecated: `caution` and `learnt` are the former names of `l2` and `learned`.
+    return manifest | {"trouble": version.trouble, "caution": manifest["l2"], "learnt": manifest["learned"]}
 
 
 def use(
@@ -74,7 +84,7 @@ def use(
         say(f"{chosen} answers from now on")
 
 
-def rehearsal(
+def replay_set(
     dataset: Annotated[Path, typer.Option("--dataset", help="A campaign's folder.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
     train: Annotated[int, typer.Option("--train", min=1, help="Incidents to go through again.")] = 60,
@@ -85,9 +95,9 @@ def rehearsal(
 
     \b
     Examples:
-      revelio models rehearsal --dataset data/three_apps --out var/rehearsal
+      revelio models replay-set --dataset data/three_apps --out var/replay_set
     """
-    from revelio.learning.rehearsal import choose
+    from revelio.learning.replay_set import choose
 
     with StepBars() as bars:
         written = choose(dataset, out, train=train, held_out=held_out, progress=bars.report)

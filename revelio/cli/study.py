@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,7 @@ import typer
 
 from revelio.cli.catalog import settings_catalog
 from revelio.cli.evaluate import DATASET, show
-from revelio.cli.output import Json, StepBars, emit, say, table
+from revelio.cli.output import Json, StepBars, complain, emit, say, table
 from revelio.cli.train import Device, needs_training_packages
 from revelio.errors import InvalidInputError
 
@@ -30,31 +30,32 @@ def study(
         Path | None, typer.Option("--encoder", help="A model folder whose report encoder all variants take that have no other.")
     ] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
-    strangers: Annotated[
-        bool, typer.Option("--strangers", help="Instead: learn from one application, answer for another with other causes.")
+    transfer: Annotated[
+        bool,
+        typer.Option("--transfer", help="Train on one application and half of the fault kinds, test on the rest."),
     ] = False,
+    strangers: Annotated[bool, typer.Option("--strangers", hidden=True, help="Deprecated name of --transfer.")] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     json: Json = False,
 ) -> None:
     """Train the model anew without one of its parts, or with fewer or other incidents, and score each on the test splits.
 
     The variants: single is one network and not the mean of three, as are all others, to be compared with it:
-    no_factorisation, no_tool_first, no_surprise, no_rank_features; no_fine_tuning has the published report encoder, and
+    no_factorisation, no_tool_first, no_rarity, no_rank_features; no_fine_tuning has the published report encoder, and
     no_quantization has it in fp32; share_25 and share_50 learn from a part of the incidents; few_10 and few_30 are shown
     that many incidents of the new application. Each takes a third of a training. What is interrupted goes on when it is
     started again.
 
-    With --strangers models learn from one application of the training split and half of the kinds of faults, and are asked
-    about another application and the other kinds: what to expect on a system, and of causes, that nobody showed them.
-    "unsaid" is the same with a catalog whose templates do not say what they read, "ready_made" with that catalog and nothing
-    but a few ready-made figures of each entity. confidence is the probability that the first query was given, anew3 the
-    model's top3 with the list ranked anew after each result. That takes half an hour on two cores.
+    --transfer trains on one application of the training split and half of the fault kinds, and tests on another application
+    and the other kinds. "inferred_reads" removes the declared reads from the catalog; "summary_features" also replaces raw
+    telemetry by summary features of each entity. confidence is the mean probability of the first query, reranked_top3 the
+    model's top 3 when the list is re-ranked after each result. It takes half an hour on two cores.
 
     \b
     Examples:
       revelio study
       revelio study --encoder revelio/bundled/model --only whole --only share_25 --only share_50
-      revelio study --strangers --encoder revelio/bundled/model
+      revelio study --transfer --encoder revelio/bundled/model
       revelio study --json > study.json
     """
     with needs_training_packages():
@@ -63,7 +64,9 @@ def study(
 
     arguments = TrainArguments(dataset, work, settings_catalog(catalog), device=device.value, seed=seed, encoder=encoder)
     if strangers:
-        _strangers(arguments, only, html, json)
+        complain("--strangers is deprecated; use --transfer")
+    if transfer or strangers:
+        _transfer(arguments, only, html, json)
         return
     with StepBars() as bars:
         found = compare(arguments, only or (), bars.report)
@@ -78,19 +81,19 @@ def study(
         show(found)
 
 
-def _strangers(arguments: TrainArguments, only: list[str] | None, html: Path | None, json: bool) -> None:
-    from revelio.evaluation.strangers import MEANS, answer_strangers
+def _transfer(arguments: TrainArguments, only: list[str] | None, html: Path | None, json: bool) -> None:
+    from revelio.evaluation.transfer import MEANS, study_transfer
 
     if only or html:
-        raise InvalidInputError("--strangers has no variants and no page: leave out --only and --html")
+        raise InvalidInputError("--transfer has no variants and no page: omit --only and --html")
     with StepBars() as bars:
-        found = answer_strangers(replace(arguments, out=arguments.out / "strangers", members=1), bars.report)
+        found = study_transfer(replace(arguments, out=arguments.out / "transfer", members=1), bars.report)
     if json:
-        emit(found)
+        emit([asdict(a) | {"strangers": a.split, "anew3": a.reranked_top3} for a in found])  # with the deprecated names
         return
-    rows = [(a.strangers, a.given, a.method, a.incidents, *(_share(getattr(a, share)) for share in MEANS)) for a in found]
-    columns = ("strangers", "given", "method", "incidents", *MEANS)
-    table("Asked about another application and other causes", columns, rows, numbers=range(3, len(columns)))
+    rows = [(a.split, a.given, a.method, a.incidents, *(_share(getattr(a, share)) for share in MEANS)) for a in found]
+    columns = ("split", "given", "method", "incidents", *MEANS)
+    table("Another application and other fault kinds than in training", columns, rows, numbers=range(3, len(columns)))
 
 
 def _share(value: float | None) -> str:

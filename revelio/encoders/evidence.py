@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.anomaly import count_deviation
-from revelio.encoders.distances import RIPPLE, SPAN_METRICS, Doubles, feature_distances, series_distances, span_distances
+from revelio.encoders.deviations import (
+    RELATIVE_NOISE_FLOOR,
+    SPAN_METRICS,
+    Doubles,
+    feature_deviations,
+    series_deviations,
+    span_deviations,
+)
 from revelio.encoders.report import Floats
 from revelio.types import Evidence, Reading, Series, Source
 
@@ -37,7 +44,7 @@ _LATENCY, _ERRORS = FAMILIES.index("latency"), FAMILIES.index("errors")
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class EvidenceIndex:
     """Every figure of the evidence, and what is known of each component.
 
     ``up [R]`` and ``down [R]`` say how far a figure is above and below its own past. ``rows [E + 1, C + 1]`` tells which of
@@ -61,12 +68,12 @@ class Glance:
     def reading(self, name: str, reading: Reading) -> float | None:
         """The distance that a template's reading has at an entity; None when the evidence has no such figure."""
         row = self.rows[self.entities.get(name, -1), self.figures.get((reading.source, reading.metric), -1)]
-        return None if row < 0 else float(toward(reading.direction, self.up[row], self.down[row]))
+        return None if row < 0 else float(directed(reading.direction, self.up[row], self.down[row]))
 
-    def furthest(self, wanted: Iterable[Reading]) -> dict[Reading, float]:
+    def largest(self, wanted: Iterable[Reading]) -> dict[Reading, float]:
         """The largest distance that each reading has at any entity; those that the evidence has nowhere are left out."""
         seen = {r: self.rows[:, self.figures[r.source, r.metric]] for r in wanted if (r.source, r.metric) in self.figures}
-        return {r: float(toward(r.direction, self.up[at], self.down[at])[at >= 0].max()) for r, at in seen.items()}
+        return {r: float(directed(r.direction, self.up[at], self.down[at])[at >= 0].max()) for r, at in seen.items()}
 
     def figures_of(self, names: Sequence[str]) -> tuple[Figure, ...]:
         """What is known of any of these entities; of no entity in particular, all that is known."""
@@ -82,24 +89,24 @@ class Glance:
         return {(name, *f): row for name, line in lines for f, row in zip(self.figures, line, strict=False) if row >= 0}
 
 
-def toward(direction: str, up: NDArray[np.float64], down: NDArray[np.float64]) -> NDArray[np.float64]:
+def directed(direction: str, up: NDArray[np.float64], down: NDArray[np.float64]) -> NDArray[np.float64]:
     """The distance in the bad direction; positive is worse."""
     return up if direction == "up" else down if direction == "down" else np.maximum(up, down)
 
 
-def glance(evidence: Evidence, noise: Mapping[str, float] | None = None) -> Glance:
+def index_evidence(evidence: Evidence, noise: Mapping[str, float] | None = None) -> EvidenceIndex:
     """Look at all parts of the evidence once. ``noise`` is the absolute floor of each metric's ripple, in its own unit."""
-    sheet = _Sheet()
+    builder = _EvidenceIndexBuilder()
     for entity in evidence.entities:
         if entity.kind in ("service", "container"):
-            sheet.line(entity.name)
-    _series(sheet, evidence, noise or {})
-    _spans(sheet, evidence)
-    _logs(sheet, evidence)
-    _changes(sheet, evidence)
-    _features(sheet, evidence)
+            builder.line(entity.name)
+    _series(builder, evidence, noise or {})
+    _spans(builder, evidence)
+    _logs(builder, evidence)
+    _changes(builder, evidence)
+    _features(builder, evidence)
     edges = tuple((e.name.split("->", 1)[0], component(e.name)) for e in evidence.entities if e.kind == "edge" and "->" in e.name)
-    return sheet.glance(edges, frozenset(evidence.missing))
+    return builder.build(edges, frozenset(evidence.missing))
 
 
 def component(name: str) -> str:
@@ -109,12 +116,12 @@ def component(name: str) -> str:
     return name.split(": ", 1)[0]
 
 
-def components_matrix(view: Glance) -> Floats:
+def components_matrix(view: EvidenceIndex) -> Floats:
     """Per component its squashed families, its rank among all in each, and its onset: ``[M, 15]``."""
     return np.concatenate([squash(view.families), ranks(view.families), view.onset[:, None]], axis=1)
 
 
-def neighbours(view: Glance, names: Sequence[str]) -> Floats:
+def neighbours(view: EvidenceIndex, names: Sequence[str]) -> Floats:
     """``[len(names), 4]``: the worst squashed latency and errors among what each calls, then among its callers; else 0."""
     line = {n: i for i, n in enumerate(view.components)}
     place = {n: i for i, n in enumerate(dict.fromkeys(names))}
@@ -143,7 +150,7 @@ def ranks(values: Floats) -> Floats:
     return np.asarray(below / (n - 1), dtype=np.float32)
 
 
-class _Sheet:
+class _EvidenceIndexBuilder:
     """A glance while it is being written."""
 
     def __init__(self) -> None:
@@ -182,7 +189,7 @@ class _Sheet:
         """When series left their baseline, by the names of entities; those of an edge speak of its callee."""
         self._onset.extend(onsets)
 
-    def glance(self, edges: tuple[tuple[str, str], ...], missing: frozenset[str]) -> Glance:
+    def build(self, edges: tuple[tuple[str, str], ...], missing: frozenset[str]) -> EvidenceIndex:
         """All of it, components sorted by name."""
         families, onset = np.zeros((len(self._line), len(FAMILIES))), [1.0] * len(self._line)
         for family, lines, distances in self._raised:
@@ -196,7 +203,7 @@ class _Sheet:
         lines = np.fromiter(map(entities.__getitem__, self._entities), np.int64, len(self._entities))
         rows = np.full((len(entities) + 1, len(self._figures) + 1), -1)
         rows[lines, np.concatenate(self._columns)] = np.arange(len(lines))
-        return Glance(
+        return EvidenceIndex(
             entities=entities,
             figures=self._figures,
             rows=rows,
@@ -210,37 +217,37 @@ class _Sheet:
         )
 
 
-def _series(sheet: _Sheet, evidence: Evidence, noise: Mapping[str, float]) -> None:
-    found = series_distances(evidence.series, evidence.baseline, evidence.window, _ripples(evidence.series, noise))
+def _series(builder: _EvidenceIndexBuilder, evidence: Evidence, noise: Mapping[str, float]) -> None:
+    found = series_deviations(evidence.series, evidence.baseline, evidence.window, _noise_floors(evidence.series, noise))
     series = list(compress(evidence.series, found.known.tolist()))
     names = [s.entity.name for s in series]
     above, below, onset = found.above[found.known], found.below[found.known], found.onset[found.known]
-    sheet.write(names, "series", [s.metric for s in series], above, below)
-    lines = sheet.lines(names)
-    sheet.raise_("series_up", lines, above)
-    sheet.raise_("series_down", lines, below)
-    sheet.left((n, at) for n, at in zip(names, onset.tolist(), strict=True) if at < 1.0)
+    builder.write(names, "series", [s.metric for s in series], above, below)
+    lines = builder.lines(names)
+    builder.raise_("series_up", lines, above)
+    builder.raise_("series_down", lines, below)
+    builder.left((n, at) for n, at in zip(names, onset.tolist(), strict=True) if at < 1.0)
 
 
-def _ripples(series: Sequence[Series], noise: Mapping[str, float]) -> Doubles:
+def _noise_floors(series: Sequence[Series], noise: Mapping[str, float]) -> Doubles:
     """The least spread of each: its metric's ripple, or where nobody told that a small share of the metric's largest figure."""
     largest = dict.fromkeys({s.metric for s in series} - noise.keys(), 0.0)
     if largest:
         for one in series:
             if one.metric in largest:
                 largest[one.metric] = max(largest[one.metric], max(map(abs, filter(isfinite, one.values)), default=0.0))
-    return np.array([noise[s.metric] if s.metric in noise else RIPPLE * largest[s.metric] for s in series])
+    return np.array([noise[s.metric] if s.metric in noise else RELATIVE_NOISE_FLOOR * largest[s.metric] for s in series])
 
 
-def _spans(sheet: _Sheet, evidence: Evidence) -> None:
+def _spans(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
     """A service shows the worst of its operations; the errors of an edge speak of the callee."""
     if not evidence.spans:
         return
-    found = span_distances(evidence.spans, evidence.baseline, evidence.window)
+    found = span_deviations(evidence.spans, evidence.baseline, evidence.window)
     names = [s.entity.name for s in evidence.spans]
     speaks_of = [n if "->" in n else s.service or component(n) for s, n in zip(evidence.spans, names, strict=True)]
     for metric in SPAN_METRICS:
-        sheet.write(names, "spans", [metric] * len(names), found[metric], -found[metric])
+        builder.write(names, "spans", [metric] * len(names), found[metric], -found[metric])
     owners = tuple(dict.fromkeys(o for o in speaks_of if "->" not in o))
     for metric, family in (("p95_ms", "latency"), ("errors", "errors"), ("self_ms", "self_time")):
         worst = dict.fromkeys(owners, -np.inf)
@@ -248,11 +255,11 @@ def _spans(sheet: _Sheet, evidence: Evidence) -> None:
             if owner in worst:
                 worst[owner] = max(worst[owner], distance)
         reached = np.array(list(worst.values()))
-        sheet.write(owners, "spans", [metric] * len(owners), reached, -reached)
-        sheet.raise_(family, sheet.lines(speaks_of, edges=family == "errors"), found[metric])
+        builder.write(owners, "spans", [metric] * len(owners), reached, -reached)
+        builder.raise_(family, builder.lines(speaks_of, edges=family == "errors"), found[metric])
 
 
-def _logs(sheet: _Sheet, evidence: Evidence) -> None:
+def _logs(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
     counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for pattern in evidence.logs:
         level = pattern.level.lower()
@@ -268,31 +275,33 @@ def _logs(sheet: _Sheet, evidence: Evidence) -> None:
     seconds, past = evidence.window.seconds, evidence.baseline.seconds
     now, before = np.array(list(counts.values()), dtype=float).reshape(-1, 2).T
     distances = count_deviation(before, past, now, seconds)
-    sheet.write([name for name, _ in counts], "logs", [kind for _, kind in counts], distances, -distances)
+    builder.write([name for name, _ in counts], "logs", [kind for _, kind in counts], distances, -distances)
     problems = [kind == "problems" for _, kind in counts]
-    sheet.raise_("logs", sheet.lines([name for name, _ in compress(counts, problems)]), distances[np.array(problems, dtype=bool)])
+    builder.raise_(
+        "logs", builder.lines([name for name, _ in compress(counts, problems)]), distances[np.array(problems, dtype=bool)]
+    )
 
 
-def _changes(sheet: _Sheet, evidence: Evidence) -> None:
+def _changes(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
     names = [c.entity.name for c in evidence.changes]
     far, none = np.full(len(names), CHANGED), np.zeros(len(names))
-    sheet.write(names, "changes", [c.field for c in evidence.changes], far, none)
-    sheet.write(names, "changes", [""] * len(names), far, none)
-    sheet.raise_("changes", sheet.lines(names), far)
+    builder.write(names, "changes", [c.field for c in evidence.changes], far, none)
+    builder.write(names, "changes", [""] * len(names), far, none)
+    builder.raise_("changes", builder.lines(names), far)
 
 
-def _features(sheet: _Sheet, evidence: Evidence) -> None:
+def _features(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
     """A service shows the worst of its operations, unless it comes with a figure of that name itself."""
     names, metrics = [f.entity.name for f in evidence.features], [f.name for f in evidence.features]
-    distances = feature_distances(evidence.features)
+    distances = feature_deviations(evidence.features)
     reached: dict[tuple[str, str], tuple[float, float]] = {}
     for name, metric, distance in zip(names, metrics, distances.tolist(), strict=True):
         if "->" not in name and (owner := component(name)) != name:
             up, down = reached.get((owner, metric), (-np.inf, -np.inf))
             reached[owner, metric] = max(up, distance), max(down, -distance)
     owners = np.array(list(reached.values())).reshape(-1, 2)
-    sheet.write([owner for owner, _ in reached], "features", [metric for _, metric in reached], owners[:, 0], owners[:, 1])
-    sheet.write(names, "features", metrics, distances, -distances)
-    lines = sheet.lines(names)
-    sheet.raise_("series_up", lines, distances)
-    sheet.raise_("series_down", lines, -distances)
+    builder.write([owner for owner, _ in reached], "features", [metric for _, metric in reached], owners[:, 0], owners[:, 1])
+    builder.write(names, "features", metrics, distances, -distances)
+    lines = builder.lines(names)
+    builder.raise_("series_up", lines, distances)
+    builder.raise_("series_down", lines, -distances)

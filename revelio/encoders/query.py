@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.anomaly import SIGNIFICANT_SIGMA
-from revelio.encoders.background import Background, Expected
-from revelio.encoders.evidence import FAMILIES, Glance, components_matrix, glance, neighbours, squash
-from revelio.encoders.implied import Reads, reads_here
-from revelio.encoders.lineup import Lineup, line_up
+from revelio.encoders.candidate_index import CandidateIndex, index_candidates
+from revelio.encoders.evidence import FAMILIES, EvidenceIndex, components_matrix, index_evidence, neighbours, squash
+from revelio.encoders.inferred_reads import Reads, resolve_reads
 from revelio.encoders.mentions import Mentions
+from revelio.encoders.null_distribution import AlignedNulls, NullDistributions
 from revelio.encoders.recent import Recent
 from revelio.encoders.report import Floats, TextEncoder
 from revelio.encoders.words import template_words
@@ -24,9 +24,9 @@ from revelio.types import Evidence, Incident, Query, QueryTemplate
 
 Ints = NDArray[np.int64]
 
-SURPRISE = ("surprise", "surprise_among_all")
+RARITY = ("rarity", "rarity_overall")
 """How seldom its template, and any template, reads as far when something else is wrong."""
-OWN = ("present", "worst", "mean", "rank", "gap", "best", "peers_out", *SURPRISE)
+OWN = ("present", "worst", "mean", "rank", "gap", "best", "peers_out", *RARITY)
 COMPONENT = (*FAMILIES, *(f"{f}_rank" for f in FAMILIES), "onset")
 NEIGHBOURS = ("callee_latency", "callee_errors", "caller_latency", "caller_errors")
 FOUND = ("run", "run_signal", "near_run", "near_signal")
@@ -37,7 +37,7 @@ FEATURES = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *T
 """Columns of a candidate's features. ``from_`` columns are those of an edge's caller."""
 
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
-_SURPRISE = [_COLUMN[name] for name in SURPRISE]
+_RARITY = [_COLUMN[name] for name in RARITY]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class EncodedIncident:
 class _Prepared:
     """Candidates, and what is to be compared with a report: ``tool_text [K, D]``, ``template_text [T, D]``, and of the names
     that they are bound to their vectors ``name_text`` and ``mentions``; ``expected`` is what is usual for the templates, and
-    ``unsaid`` are those that do not say what they read."""
+    ``undeclared`` are those that do not say what they read."""
 
-    lineup: Lineup
-    unsaid: tuple[tuple[QueryTemplate, tuple[str, ...]], ...]
-    expected: Expected
+    candidates: CandidateIndex
+    undeclared: tuple[tuple[QueryTemplate, tuple[str, ...]], ...]
+    expected: AlignedNulls
     tool_text: Floats
     template_text: Floats
     name_text: Floats
@@ -83,7 +83,7 @@ class _Prepared:
 
 class QueryEncoder:
     """Encodes an incident with its candidates. ``tool_texts`` says what each tool is for, ``noise`` each metric's ripple,
-    ``background`` what is usual for each template, ``reads`` what templates that do not say it were learnt to read.
+    ``nulls`` what is usual for each template, ``reads`` what templates that do not say it were learnt to read.
 
     What depends on the candidates alone is remembered, because a system has the same ones for days, and what they show in
     some evidence too, because one incident is asked about in several ways.
@@ -94,12 +94,12 @@ class QueryEncoder:
         text: TextEncoder,
         tool_texts: Mapping[str, str],
         noise: Mapping[str, float],
-        background: Background | None = None,
+        nulls: NullDistributions | None = None,
         reads: Reads | None = None,
     ) -> None:
         """``text`` should remember what it encoded: template texts and names come again with each incident."""
         self.text = text
-        self.background = background or Background()
+        self.nulls = nulls or NullDistributions()
         self.reads = reads or {}
         self.tool_texts = tool_texts
         self.noise = noise
@@ -113,22 +113,22 @@ class QueryEncoder:
     def encode(self, incident: Incident, queries: tuple[Query, ...], report: Floats) -> EncodedIncident:
         """``report`` is the report's vector. The order of ``queries`` does not matter to any figure."""
         prepared = self._prepared(queries)
-        lineup = prepared.lineup
+        candidates = prepared.candidates
         seen, components = self._seen(incident.evidence, prepared)
         features = seen.copy()
         _tell(features, prepared, incident.report, report)
         encoded = EncodedIncident(
             queries=queries,
-            tools=lineup.tools,
-            templates=lineup.templates,
+            tools=candidates.tools,
+            templates=candidates.templates,
             report=report,
             tool_text=prepared.tool_text,
             template_text=prepared.template_text,
-            tool_of=lineup.tool_of,
+            tool_of=candidates.tool_of,
             features=features,
-            template_of=lineup.template_of,
+            template_of=candidates.template_of,
             components=components,
-            near=lineup.near,
+            near=candidates.near,
         )
         if not incident.findings:
             return encoded
@@ -137,64 +137,64 @@ class QueryEncoder:
         return replace(encoded, features=with_found(encoded, found))
 
     def _prepare(self, queries: tuple[Query, ...]) -> _Prepared:
-        lineup = line_up(queries)
+        candidates = index_candidates(queries)
         return _Prepared(
-            lineup,
-            unsaid=lineup.unsaid(),
-            expected=self.background.of([t.id for t in lineup.templates]),
-            tool_text=self.text.encode([self.tool_texts.get(t, t) for t in lineup.tools]),
-            template_text=self.text.encode([template_words(t) for t in lineup.templates]),
-            name_text=self.text.encode(lineup.names),
-            mentions=Mentions(lineup.names),
+            candidates,
+            undeclared=candidates.undeclared(),
+            expected=self.nulls.of([t.id for t in candidates.templates]),
+            tool_text=self.text.encode([self.tool_texts.get(t, t) for t in candidates.tools]),
+            template_text=self.text.encode([template_words(t) for t in candidates.templates]),
+            name_text=self.text.encode(candidates.names),
+            mentions=Mentions(candidates.names),
         )
 
     def _see(self, evidence: Evidence, prepared: _Prepared) -> tuple[Floats, Floats]:
         """The features that the evidence gives, ``[N, F]``, and the components' matrix."""
-        lineup = prepared.lineup
-        view = glance(evidence, self.noise)
+        candidates = prepared.candidates
+        view = index_evidence(evidence, self.noise)
         components = components_matrix(view)
-        features = _at_places(view, components, lineup)[lineup.place_of]
-        features[:, _COLUMN["blanks"]] = lineup.blanks
-        readings = lineup.readings
-        if prepared.unsaid:
-            there = [view.figures_of(names) for _, names in prepared.unsaid]
-            readings = lineup.reading(reads_here([t for t, _ in prepared.unsaid], there, self.text, self.reads))
+        features = _at_places(view, components, candidates)[candidates.place_of]
+        features[:, _COLUMN["blanks"]] = candidates.blanks
+        readings = candidates.readings
+        if prepared.undeclared:
+            there = [view.figures_of(names) for _, names in prepared.undeclared]
+            readings = candidates.reading(resolve_reads([t for t, _ in prepared.undeclared], there, self.text, self.reads))
         distances, known = readings.distances(view)
         query, distances = readings.query[known], distances[known]
-        worst = np.full(len(lineup.queries), -np.inf)
+        worst = np.full(len(candidates.queries), -np.inf)
         np.maximum.at(worst, query, distances)
         count = np.bincount(query, minlength=len(worst))
         features[:, _COLUMN["mean"]] = squash(
             (np.bincount(query, distances, len(worst)) / np.maximum(1, count)).astype(np.float32)
         )
-        _against_peers(features, lineup.template_of, worst, count > 0)
-        features[:, _SURPRISE] = prepared.expected.surprise(lineup.template_of, features[:, _COLUMN["worst"]])
+        _against_peers(features, candidates.template_of, worst, count > 0)
+        features[:, _RARITY] = prepared.expected.rarity(candidates.template_of, features[:, _COLUMN["worst"]])
         return features, components
 
 
-def _at_places(view: Glance, components: Floats, lineup: Lineup) -> Floats:
+def _at_places(view: EvidenceIndex, components: Floats, candidates: CandidateIndex) -> Floats:
     """``[P, F]``: what the evidence knows of each place."""
     line = {n: i for i, n in enumerate(view.components)}
     # One more row for what is no component, so that -1 finds zeros.
     lines = np.append(components, np.zeros_like(components, shape=(1, len(COMPONENT))), axis=0)
-    found = np.zeros((len(lineup.places), len(FEATURES)), dtype=np.float32)
+    found = np.zeros((len(candidates.places), len(FEATURES)), dtype=np.float32)
     start, width = _COLUMN[COMPONENT[0]], len(COMPONENT)
-    found[:, start : start + width] = lines[[line.get(n, -1) for n in lineup.here]]
-    found[:, start + width : start + 2 * width] = lines[[line.get(n, -1) for n in lineup.caller]]
+    found[:, start : start + width] = lines[[line.get(n, -1) for n in candidates.here]]
+    found[:, start + width : start + 2 * width] = lines[[line.get(n, -1) for n in candidates.caller]]
     start = _COLUMN[NEIGHBOURS[0]]
-    found[:, start : start + len(NEIGHBOURS)] = neighbours(view, lineup.here)
-    found[:, _COLUMN["bound"]] = lineup.places[:, 0] >= 0
+    found[:, start : start + len(NEIGHBOURS)] = neighbours(view, candidates.here)
+    found[:, _COLUMN["bound"]] = candidates.places[:, 0] >= 0
     return found
 
 
 def _tell(features: Floats, prepared: _Prepared, words: str, report: Floats) -> None:
     """Write into the features what the report says of templates and places."""
-    lineup = prepared.lineup
-    similarity = _best(prepared.name_text @ report, lineup.places)[lineup.place_of]
+    candidates = prepared.candidates
+    similarity = _best(prepared.name_text @ report, candidates.places)[candidates.place_of]
     features[:, _COLUMN["name_similarity"]] = similarity
-    features[:, _COLUMN["name_similarity_rank"]] = _share_below(lineup.template_of, similarity)
-    features[:, _COLUMN["mentioned"]] = _best(prepared.mentions.share(words), lineup.places)[lineup.place_of]
-    features[:, _COLUMN["template_similarity"]] = (prepared.template_text @ report)[lineup.template_of]
+    features[:, _COLUMN["name_similarity_rank"]] = _share_below(candidates.template_of, similarity)
+    features[:, _COLUMN["mentioned"]] = _best(prepared.mentions.share(words), candidates.places)[candidates.place_of]
+    features[:, _COLUMN["template_similarity"]] = (prepared.template_text @ report)[candidates.template_of]
 
 
 def _best(values: Floats, places: Ints) -> Floats:
@@ -215,11 +215,11 @@ def with_found(encoded: EncodedIncident, found: Mapping[int, float]) -> Floats:
     return features
 
 
-def with_surprise(encoded: EncodedIncident, background: Background) -> EncodedIncident:
+def with_rarity(encoded: EncodedIncident, nulls: NullDistributions) -> EncodedIncident:
     """The incident as it looks against another background."""
     features = encoded.features.copy()
-    expected = background.of([t.id for t in encoded.templates])
-    features[:, _SURPRISE] = expected.surprise(encoded.template_of, encoded.feature("worst"))
+    expected = nulls.of([t.id for t in encoded.templates])
+    features[:, _RARITY] = expected.rarity(encoded.template_of, encoded.feature("worst"))
     return replace(encoded, features=features)
 
 

@@ -11,11 +11,11 @@ from revelio.evaluation.metrics import Outcome
 from revelio.evaluation.results import KindFigures, Missed
 from revelio.incidents.exchange import FaultRecord
 
-Told = Mapping[str, tuple[str, FaultRecord]]
+FaultOf = Mapping[str, tuple[str, FaultRecord]]
 """Split and fault of each incident that has one to be found."""
 
 
-def by_kind(told: Told, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[KindFigures, ...]:
+def by_kind(told: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[KindFigures, ...]:
     """One row for each kind in each split, the hardest first."""
     groups: dict[tuple[str, str], list[Sequence[Outcome]]] = defaultdict(list)
     for incident, (split, fault) in told.items():
@@ -28,12 +28,12 @@ def by_kind(told: Told, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[Kind
     return tuple(sorted(rows, key=lambda r: (r.split, r.top1, r.top3, r.kind)))
 
 
-def missed(told: Told, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[Missed, ...]:
+def missed(told: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[Missed, ...]:
     """Incidents whose cause did not come first for every report, the furthest off first."""
     return tuple(sorted(_missed(told, outcomes), key=lambda m: (m.split, -m.rank, m.incident)))
 
 
-def _missed(told: Told, outcomes: Mapping[str, Sequence[Outcome]]) -> Iterator[Missed]:
+def _missed(told: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> Iterator[Missed]:
     for incident, (split, fault) in told.items():
         rank = float(np.mean([o.rank for o in outcomes[incident]]))
         worst = max(outcomes[incident], key=lambda o: o.rank)

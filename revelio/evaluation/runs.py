@@ -11,7 +11,7 @@ from revelio.evaluation.method import Example, Method
 from revelio.evaluation.metrics import ranking
 from revelio.types import Finding
 
-MOST_RUNS = 5
+MAX_RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ class RunsCurve:
 
 
 def runs_needed(method: Method, example: Example, *, rerank: bool) -> int:
-    """Runs until a query of grade 3 was run; ``MOST_RUNS + 1`` when it takes more. Each result is evidence for the next."""
+    """Runs until a query of grade 3 was run; ``MAX_RUNS + 1`` when it takes more. Each result is evidence for the next."""
     incident, tried = example.incident, set[int]()
     order: Sequence[int] = ()
-    for run in range(1, MOST_RUNS + 1):
+    for run in range(1, MAX_RUNS + 1):
         if rerank or run == 1:
             scores = method.score(incident, example.queries)
             order = ranking(incident.id, example.queries, scores.log_probabilities).tolist()
@@ -41,7 +41,7 @@ def runs_needed(method: Method, example: Example, *, rerank: bool) -> int:
             query = example.queries[chosen]
             finding = Finding(query.template.id, query.bindings, float(signal))
             incident = replace(incident, findings=(*incident.findings, finding))
-    return MOST_RUNS + 1
+    return MAX_RUNS + 1
 
 
 def runs_curve(method: Method, by_incident: Sequence[Sequence[Example]]) -> RunsCurve:
@@ -49,7 +49,7 @@ def runs_curve(method: Method, by_incident: Sequence[Sequence[Example]]) -> Runs
 
     def curve(*, rerank: bool) -> tuple[float, ...]:
         needed = [[runs_needed(method, e, rerank=rerank) for e in examples] for examples in by_incident]
-        return tuple(float(np.mean([np.mean([n <= k for n in one]) for one in needed])) for k in range(1, MOST_RUNS + 1))
+        return tuple(float(np.mean([np.mean([n <= k for n in one]) for one in needed])) for k in range(1, MAX_RUNS + 1))
 
     return RunsCurve(curve(rerank=False), curve(rerank=True))
 

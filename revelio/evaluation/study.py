@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from revelio.encoders.query import COMPONENT, FEATURES, SURPRISE
+from revelio.encoders.query import COMPONENT, FEATURES, RARITY
 from revelio.errors import InvalidInputError
 from revelio.evaluation.results import Evaluation
 from revelio.evaluation.runner import Progress, evaluate, prefixed
@@ -23,7 +23,7 @@ from revelio.training.train import train
 NEW_APP = "new_app"
 FEW = (10, 30)
 """Incidents of the new application that a few-shot model is shown."""
-LEAST_SCORED = 15
+MIN_SCORED = 15
 """Incidents of the new application that no variant may be shown."""
 RANKS = tuple(n for n in (*FEATURES, *COMPONENT) if n.endswith("rank") or n in ("gap", "best", "peers_out"))
 """Features that compare a component or a query with its peers."""
@@ -64,7 +64,7 @@ VARIANTS = (
     Variant("single", "one network and not the mean of three, as all below"),
     Variant("no_factorisation", "one softmax over all queries", factors=1),
     Variant("no_tool_first", "a template is chosen without choosing a tool first", factors=2),
-    Variant("no_surprise", "nothing is compared with what other causes show", blind_to=SURPRISE),
+    Variant("no_rarity", "nothing is compared with what other causes show", blind_to=RARITY),
     Variant("no_rank_features", "nothing is compared with its peers", blind_to=RANKS),
     Variant("no_fine_tuning", "the report encoder as published", fine_tuned=False),
     Variant("no_quantization", "as no_fine_tuning, with the report encoder in fp32", fine_tuned=False, quantized=False),
@@ -101,4 +101,4 @@ def study(whole: TrainArguments, only: Sequence[str] = (), progress: Progress = 
 def _to_show(dataset: Dataset) -> list[str]:
     """Which of the new application's incidents are shown to few-shot models, by lot: enough of them stay to be scored."""
     there = sorted((i.record.id for i in dataset.read(NEW_APP)), key=lambda i: hashlib.sha256(i.encode()).hexdigest())
-    return there[: max((n for n in FEW if n + LEAST_SCORED <= len(there)), default=0)]
+    return there[: max((n for n in FEW if n + MIN_SCORED <= len(there)), default=0)]

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from revelio.evaluation.results import ControlFigures, Evaluation, FaultFigures, KindFigures
-from revelio.evaluation.runs import MOST_RUNS, RunsCurve
+from revelio.evaluation.runs import MAX_RUNS, RunsCurve
 
 _SHARES = (
     ("top-1", "top1"),
@@ -40,7 +40,7 @@ def tables(evaluation: Evaluation) -> Iterator[Table]:
 
 def _runs_table(runs: dict[str, RunsCurve]) -> Table:
     grid = _grid("share of incidents whose cause is shown within so many runs")
-    for heading in ("split", "list", *(str(n) for n in range(1, MOST_RUNS + 1))):
+    for heading in ("split", "list", *(str(n) for n in range(1, MAX_RUNS + 1))):
         grid.add_column(heading, justify="left" if heading in ("split", "list") else "right")
     for split, curve in runs.items():
         for name, shares in (("as it was", curve.fixed), ("ranked anew", curve.reranked)):

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from revelio.evaluation.metrics import auroc
-from revelio.learning.lessons import Case, Judged
+from revelio.learning.examples import Case, Judged
+from revelio.ranker.fit_head import TrainingExample
 from revelio.ranker.head import Head
-from revelio.ranker.refine import Lesson
 from revelio.ranker.scoring import Ranking
 from revelio.ranker.versions import Comparison, Figures
 
@@ -26,19 +26,19 @@ Fit = Callable[[Sequence[Judged]], Head | None]
 
 def held_out(cases: Sequence[Case], before: Head | None, after: Head) -> Comparison:
     """On labelled incidents, each counted once whatever the number of its reports."""
-    told = [(c.incident, c.lesson) for c in cases]
+    told = [(c.incident, c.example) for c in cases]
     figures = [_figures([(i, x, _ranked(x, head)) for i, x in told]) for head in (before, after, None)]
     return Comparison(name=HELD_OUT, incidents=len({i for i, _ in told}), before=figures[0], after=figures[1], base=figures[2])
 
 
-def kept_out(answers: Sequence[Judged], before: Fit, after: Fit) -> Comparison:
+def cross_validated(answers: Sequence[Judged], before: Fit, after: Fit) -> Comparison:
     """On answers where somebody found the cause, each ranked by models that were fitted without its incident.
 
     Without a second incident to learn from there is nothing to compare: no incidents.
     """
     groups = sorted({a.group for a in answers if a.found})
     folds = min(FOLDS, len(groups))
-    told: list[list[tuple[str, Lesson, Ranking]]] = [[], [], []]
+    told: list[list[tuple[str, TrainingExample, Ranking]]] = [[], [], []]
     for fold in range(folds if folds > 1 else 0):
         out = set(groups[fold::folds])
         rest = [a for a in answers if a.group not in out]
@@ -73,15 +73,15 @@ def _share(figures: Figures, name: str) -> float:
     return 0.0 if value is None else float(value)
 
 
-def _ranked(lesson: Lesson, head: Head | None) -> Ranking:
-    return lesson.ranking if head is None else head.apply(lesson.encoded, lesson.ranking)
+def _ranked(example: TrainingExample, head: Head | None) -> Ranking:
+    return example.ranking if head is None else head.apply(example.encoded, example.ranking)
 
 
-def _figures(rows: Sequence[tuple[str, Lesson, Ranking]]) -> Figures:
+def _figures(rows: Sequence[tuple[str, TrainingExample, Ranking]]) -> Figures:
     places: dict[str, list[int]] = defaultdict(list)
     calm: dict[bool, list[float]] = {True: [], False: []}
-    for incident, lesson, ranking in rows:
-        right = lesson.right[:-1]
+    for incident, example, ranking in rows:
+        right = example.right[:-1]
         calm[not right.any()].append(ranking.abstain)
         if right.any():
             places[incident].append(int(np.flatnonzero(right[ranking.order()])[0]) + 1)

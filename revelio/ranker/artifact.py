@@ -6,14 +6,15 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from revelio.catalog import Catalog
-from revelio.encoders.background import Background, Usual
 from revelio.encoders.evidence import FAMILIES
+from revelio.encoders.null_distribution import NullDistribution, NullDistributions
 from revelio.encoders.query import FEATURES
 from revelio.encoders.report import Floats, OnnxEncoder, TextEncoder
 from revelio.errors import ArtifactError
@@ -27,11 +28,16 @@ REPORT_WEIGHTS = "report.onnx"
 TOKENIZER = "tokenizer.json"
 RANKER_WEIGHTS = "ranker.onnx"
 TEXTS = "texts.safetensors"
-BACKGROUND = "background.json"
+NULL_DISTRIBUTIONS = "background.json"
 CARD = "model_card.md"
-FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS, TEXTS, BACKGROUND)
+FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS, TEXTS, NULL_DISTRIBUTIONS)
 
-_BACKGROUND = TypeAdapter(dict[str, tuple[int, tuple[float, ...]]])
+_NULL_DISTRIBUTIONS = TypeAdapter(dict[str, tuple[int, tuple[float, ...]]])
+
+
+FORMER_NAMES = {"surprise": "rarity", "surprise_among_all": "rarity_overall"}
+"""Features by the names that older models give them."""
+FeatureNames = Annotated[list[str], AfterValidator(lambda names: [FORMER_NAMES.get(n, n) for n in names])]
 
 
 class Manifest(BaseModel):
@@ -43,7 +49,7 @@ class Manifest(BaseModel):
     catalog: str
     dataset: str
     seed: int
-    features: list[str] = list(FEATURES)
+    features: FeatureNames = list(FEATURES)
     families: list[str] = list(FAMILIES)
     tool_texts: dict[str, str]
     noise: dict[str, float]
@@ -107,7 +113,7 @@ def load_ranker(folder: Path, catalog: Catalog | None = None) -> Ranker:
         calibration=manifest.calibration,
         tool_texts={t.name: f"{t.title}. {t.about}".strip() for t in tools} | manifest.tool_texts,
         noise={m.name: m.noise_floor for t in tools for m in t.metrics} | manifest.noise,
-        background=_load_background(folder / BACKGROUND),
+        nulls=_load_null_distributions(folder / NULL_DISTRIBUTIONS),
         reads=manifest.reads,
         known=_load_texts(folder / TEXTS),
     )
@@ -128,19 +134,19 @@ def _load_texts(path: Path) -> dict[str, Floats]:
         raise ArtifactError(f"{path}: damaged: {error}; restore it or train again") from error
 
 
-def save_background(folder: Path, background: Background) -> None:
+def save_null_distributions(folder: Path, nulls: NullDistributions) -> None:
     """Keep what is usual: for each template in how many incidents it was not the cause, and how far it read in those."""
-    found = {t: [u.incidents, u.readings] for t, u in sorted(background.templates.items())}
+    found = {t: [u.incidents, u.readings] for t, u in sorted(nulls.templates.items())}
     lines = ",\n".join(f"{json.dumps(t)}: {json.dumps(u, separators=(',', ':'))}" for t, u in found.items())
-    (folder / BACKGROUND).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    (folder / NULL_DISTRIBUTIONS).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
-def _load_background(path: Path) -> Background:
+def _load_null_distributions(path: Path) -> NullDistributions:
     try:
-        found = _BACKGROUND.validate_json(path.read_bytes())
+        found = _NULL_DISTRIBUTIONS.validate_json(path.read_bytes())
     except ValidationError as error:
         raise ArtifactError(f"{path}: damaged: {error.errors()[0]['msg']}; restore it or train again") from error
-    return Background({template: Usual(*usual) for template, usual in found.items()})
+    return NullDistributions({template: NullDistribution(*usual) for template, usual in found.items()})
 
 
 def _sha256(path: Path) -> str:

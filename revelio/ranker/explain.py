@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from revelio.anomaly import SIGNIFICANT_SIGMA
-from revelio.encoders.background import ONE_IN
+from revelio.encoders.candidate_index import bound_names
 from revelio.encoders.evidence import component, squash
-from revelio.encoders.lineup import bound_names
+from revelio.encoders.null_distribution import ONE_IN
 from revelio.encoders.query import FEATURES, EncodedIncident
 from revelio.ranker.scoring import Ranking
 from revelio.types import Factor
@@ -37,7 +37,7 @@ def factors(encoded: EncodedIncident, ranking: Ranking, index: int) -> tuple[Fac
     query = encoded.queries[index]
     parts = [
         Factor("tool", float(ranking.log_tool[index]), _tool_facts(encoded, index)),
-        Factor("template", float(ranking.log_template[index]), _learnt_facts(ranking, index) + _template_facts(encoded, index)),
+        Factor("template", float(ranking.log_template[index]), _learned_facts(ranking, index) + _template_facts(encoded, index)),
     ]
     facts = _value_facts(encoded, index) if query.bindings else ()
     parts.append(Factor("values", float(ranking.log_value[index]), facts))
@@ -54,10 +54,10 @@ def _tool_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     return (f"{lit} of {int((encoded.tool_of == tool).sum())} questions for {name} would show something out of the ordinary",)
 
 
-def _learnt_facts(ranking: Ranking, index: int) -> tuple[str, ...]:
-    if not len(ranking.learnt) or abs(float(ranking.learnt[index])) < _WORTH_SAYING:
+def _learned_facts(ranking: Ranking, index: int) -> tuple[str, ...]:
+    if not len(ranking.learned) or abs(float(ranking.learned[index])) < _WORTH_SAYING:
         return ()
-    return ("what people said of earlier answers speaks " + ("for it" if ranking.learnt[index] > 0 else "against it"),)
+    return ("what people said of earlier answers speaks " + ("for it" if ranking.learned[index] > 0 else "against it"),)
 
 
 def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     facts = []
     if encoded.feature("present")[own].any():
         reading = _reading(encoded, template, float(encoded.feature("worst")[own].max()))
-        seldom = _seldom(float(encoded.feature("surprise")[own].max()))
+        seldom = _seldom(float(encoded.feature("rarity")[own].max()))
         facts.append(f"at its clearest place {reading}{seldom}" if reading else "all that it would show is as before")
     similarity = encoded.template_text @ encoded.report
     place = int((similarity > similarity[template]).sum()) + 1
@@ -83,7 +83,7 @@ def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     weighed: list[tuple[float, str]] = []
     if read["present"] and abs(read["worst"]) >= _SAYS_NOTHING:
         peers = int((encoded.template_of == template).sum())
-        top = f", the furthest of {peers}" if read["best"] and peers > 1 else ""
+        top = f", the largest of {peers}" if read["best"] and peers > 1 else ""
         weighed.append((abs(read["worst"]) + read["best"], f"{_reading(encoded, template, read['worst'])}{top}"))
     if read["mentioned"] > 0:
         weighed.append((1.5 * read["mentioned"], f"the report speaks of {place}"))
@@ -109,9 +109,9 @@ def _reading(encoded: EncodedIncident, template: int, squashed: float) -> str:
     return f"its figure is {times} times its usual variation away from normal"
 
 
-def _seldom(surprise: float) -> str:
+def _seldom(rarity: float) -> str:
     """How few incidents with other causes show as much; "" when many do."""
-    return f", as in one of {ONE_IN**surprise:.0f} incidents with other causes" if surprise >= _SELDOM else ""
+    return f", as in one of {ONE_IN**rarity:.0f} incidents with other causes" if rarity >= _SELDOM else ""
 
 
 def _ordinal(n: int) -> str:

@@ -59,7 +59,7 @@ class Head:
             log_template=(template - tool[encoded.tool_of])[encoded.template_of].astype(np.float32),
             log_value=(joint - template[encoded.template_of]).astype(np.float32),
             abstain=float(np.exp(calm - np.logaddexp(calm, fault))),
-            learnt=(gains - total).astype(np.float32),
+            learned=(gains - total).astype(np.float32),
         )
 
 

@@ -12,7 +12,7 @@ from revelio.encoders.query import EncodedIncident, Ints
 from revelio.encoders.report import Floats
 from revelio.types import Query
 
-DOUBT = 2.0
+RUN_PENALTY = 2.0
 """By how much each query that did not show the cause lowers its tool's logit.
 
 Of a cause that it does not know the network is surer of the tool than it may be: whoever goes on looking finds it sooner with
@@ -42,7 +42,7 @@ class Calibration:
 class Ranking:
     """Log-probabilities of every candidate, in the order they were given; the three add up to ``log_probability``.
 
-    ``learnt [N]`` is by how much what was learnt from feedback changed each; empty where it changed none.
+    ``learned [N]`` is by how much what was learnt from feedback changed each; empty where it changed none.
     """
 
     queries: tuple[Query, ...]
@@ -50,7 +50,7 @@ class Ranking:
     log_template: Floats
     log_value: Floats
     abstain: float
-    learnt: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
+    learned: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
     @property
     def log_probability(self) -> Floats:
@@ -90,10 +90,10 @@ def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration, tem
     )
 
 
-def doubted(ranking: Ranking, encoded: EncodedIncident, failed: Iterable[int]) -> Ranking:
+def penalized(ranking: Ranking, encoded: EncodedIncident, failed: Iterable[int]) -> Ranking:
     """The ranking once candidates (indices) were run and did not show the cause: each is held against its tool."""
     tool_of = encoded.tool_of[encoded.template_of]
-    doubt = DOUBT * np.bincount(tool_of[list(failed)], minlength=len(encoded.tools))
+    doubt = RUN_PENALTY * np.bincount(tool_of[list(failed)], minlength=len(encoded.tools))
     if not doubt.any():
         return ranking
     log_tool = np.full(len(doubt), -np.inf)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.encoders.background import Background
-from revelio.encoders.implied import Reads
 from revelio.encoders.inference import open_session
+from revelio.encoders.inferred_reads import Reads
+from revelio.encoders.null_distribution import NullDistributions
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
 from revelio.ranker.head import Head
-from revelio.ranker.scoring import Calibration, Logits, Ranking, doubted, rank
+from revelio.ranker.scoring import Calibration, Logits, Ranking, penalized, rank
 from revelio.types import Incident, Query
 
 INPUTS = (
@@ -47,7 +47,7 @@ class Ranker:
         calibration: Calibration,
         tool_texts: Mapping[str, str],
         noise: Mapping[str, float],
-        background: Background,
+        nulls: NullDistributions,
         reads: Reads | None = None,
         known: Mapping[str, Floats] | None = None,
     ) -> None:
@@ -56,7 +56,7 @@ class Ranker:
         self.name = name
         self.text = text
         self.calibration = calibration
-        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, background, reads)
+        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, nulls, reads)
         self.head: Head | None = None
         self._aside = ThreadPoolExecutor(2, thread_name_prefix="evidence")
 
@@ -90,7 +90,7 @@ class Ranker:
             empty = np.zeros(0, dtype=np.float32)
             return Ranking((), empty, empty, empty, 1.0)
         encoded = self.encode(incident, queries)
-        return doubted(self.ranking(encoded), encoded, np.flatnonzero(encoded.feature("run")))
+        return penalized(self.ranking(encoded), encoded, np.flatnonzero(encoded.feature("run")))
 
 
 def network_inputs(incidents: Sequence[EncodedIncident]) -> dict[str, NDArray[Any]]:

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from revelio.encoders.query import FEATURES
 from revelio.errors import ArtifactError, InvalidInputError, NotFoundError
-from revelio.ranker.artifact import RANKER_WEIGHTS, Manifest
+from revelio.ranker.artifact import RANKER_WEIGHTS, FeatureNames, Manifest
 from revelio.ranker.head import Head
 
 FORMAT = "revelio.head/1"
@@ -55,7 +55,7 @@ class Comparison(BaseModel):
     base: Figures
 
 
-class Learnt(BaseModel):
+class LearnedFrom(BaseModel):
     """What a version was made from: verdicts until a moment (Unix seconds), on so many answers."""
 
     answers: int
@@ -68,7 +68,7 @@ class Learnt(BaseModel):
 class VersionManifest(BaseModel):
     """What a version says of itself. ``parent`` is the model that was in force when it was made.
 
-    ``caution`` is how much the labelled incidents weighed that were gone through again, and how tightly weights were held.
+    ``l2`` is how much the labelled incidents weighed that were gone through again, and how tightly weights were held.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -78,10 +78,10 @@ class VersionManifest(BaseModel):
     base_weights: str
     parent: str
     made_at: float
-    caution: float
-    learnt: Learnt
+    l2: float = Field(validation_alias=AliasChoices("l2", "caution"))
+    learned: LearnedFrom = Field(validation_alias=AliasChoices("learned", "learnt"))
     comparisons: list[Comparison]
-    features: list[str]
+    features: FeatureNames
     templates: list[str]
     weights: str = ""
 

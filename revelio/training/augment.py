@@ -9,24 +9,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from revelio.encoders.query import COMPONENT, FEATURES, OWN, SURPRISE, TEXT
+from revelio.encoders.query import COMPONENT, FEATURES, OWN, RARITY, TEXT
 from revelio.training.batch import Example
 
-THINNED = 0.6
+TEMPLATE_DROPOUT = 0.6
 """Share of the examples that are learnt from with some of their templates only."""
-WITHOUT_TEMPLATE, WITHOUT_TOOL = 0.3, 0.1
+DROP_TEMPLATE, DROP_TOOL = 0.3, 0.1
 """How likely each template, and each tool with all of its templates, is then not there."""
-BLIND, SILENT = 0.1, 0.1
+READING_DROPOUT, REPORT_DROPOUT = 0.1, 0.1
 """How likely a template's own readings, and an incident's report, are not there."""
-UNKNOWN = 0.5
+NULL_DROPOUT = 0.5
 """How likely nothing is known of what is usual for a template but what all do together, as for one that training never saw."""
-TREMBLE = 0.03
-LATER = 0.4
-_SURPRISE, _AMONG_ALL = (FEATURES.index(name) for name in SURPRISE)
+FEATURE_NOISE = 0.03
+ONSET_SHIFT = 0.4
+_RARITY, _RARITY_OVERALL = (FEATURES.index(name) for name in RARITY)
 _ONSETS = [FEATURES.index("onset"), FEATURES.index("from_onset")]
 
 
-def thinned(example: Example, told: int, rng: random.Random) -> Example:
+def template_dropout(example: Example, told: int, rng: random.Random) -> Example:
     """The example with the report ``told`` alone and, now and then, without some of its templates and tools.
 
     What is right among those that are left is learnt then: other systems have other tools, and other causes show in other
@@ -34,10 +34,10 @@ def thinned(example: Example, told: int, rng: random.Random) -> Example:
     """
     encoded = example.encodings[told]
     whole = replace(example, encodings=(encoded,))
-    if rng.random() >= THINNED:
+    if rng.random() >= TEMPLATE_DROPOUT:
         return whole
-    tool_stays = np.array([rng.random() >= WITHOUT_TOOL for _ in encoded.tools])
-    stays = np.array([rng.random() >= WITHOUT_TEMPLATE for _ in encoded.templates]) & tool_stays[encoded.tool_of]
+    tool_stays = np.array([rng.random() >= DROP_TOOL for _ in encoded.tools])
+    stays = np.array([rng.random() >= DROP_TEMPLATE for _ in encoded.templates]) & tool_stays[encoded.tool_of]
     left = stays[encoded.template_of]
     if not left.any() or (example.grades.any() and not example.grades[left].any()):
         return whole
@@ -58,7 +58,7 @@ def thinned(example: Example, told: int, rng: random.Random) -> Example:
     return replace(example, encodings=(fewer,), grades=example.grades[left], signals=example.signals[left])
 
 
-def shaken(inputs: dict[str, Tensor], incident: Tensor) -> dict[str, Tensor]:
+def jitter(inputs: dict[str, Tensor], incident: Tensor) -> dict[str, Tensor]:
     """A batch in which now and then a template's own reading, or the whole report, is not there; figures tremble a little.
 
     Sources do fall silent, and reports do say nothing; of some templates nothing is known but what is usual for all together.
@@ -67,16 +67,16 @@ def shaken(inputs: dict[str, Tensor], incident: Tensor) -> dict[str, Tensor]:
     """
     features, report, components = (inputs[name].clone() for name in ("features", "report", "components"))
     device = features.device
-    unknown = (torch.rand(len(inputs["template_text"]), device=device) < UNKNOWN)[inputs["template_of_query"]]
-    features[:, _SURPRISE] = torch.where(unknown, features[:, _AMONG_ALL], features[:, _SURPRISE])
-    blind = torch.rand(len(inputs["template_text"]), device=device) < BLIND
+    unknown = (torch.rand(len(inputs["template_text"]), device=device) < NULL_DROPOUT)[inputs["template_of_query"]]
+    features[:, _RARITY] = torch.where(unknown, features[:, _RARITY_OVERALL], features[:, _RARITY])
+    blind = torch.rand(len(inputs["template_text"]), device=device) < READING_DROPOUT
     features[:, : len(OWN)] *= (~blind[inputs["template_of_query"]]).float().unsqueeze(-1)
-    silent = torch.rand(len(report), device=device) < SILENT
+    silent = torch.rand(len(report), device=device) < REPORT_DROPOUT
     report[silent] = 0.0
     first = FEATURES.index(TEXT[0])
     features[:, first : first + len(TEXT)] *= (~silent[incident]).float().unsqueeze(-1)
-    features += TREMBLE * torch.randn_like(features)
-    later = LATER * torch.rand(len(report), device=device)
+    features += FEATURE_NOISE * torch.randn_like(features)
+    later = ONSET_SHIFT * torch.rand(len(report), device=device)
     of_component = inputs["incident_of_component"]
     for figures, columns, owner in ((features, _ONSETS, incident), (components, [COMPONENT.index("onset")], of_component)):
         onset = figures[:, columns]

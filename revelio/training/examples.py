@@ -8,9 +8,9 @@ import numpy as np
 
 from revelio.candidates import candidates
 from revelio.catalog import Catalog
-from revelio.encoders.evidence import Figure, glance
-from revelio.encoders.implied import implied_reads
-from revelio.encoders.lineup import line_up
+from revelio.encoders.candidate_index import index_candidates
+from revelio.encoders.evidence import Figure, index_evidence
+from revelio.encoders.inferred_reads import infer_reads
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import TextEncoder
 from revelio.incidents.dataset import LabelledIncident
@@ -43,16 +43,16 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
     return found
 
 
-def learnt_reads(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder) -> dict[str, tuple[Reading, ...]]:
+def learn_reads(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder) -> dict[str, tuple[Reading, ...]]:
     """What templates read that do not say so: of all figures that any of the incidents holds of the places they are asked of."""
     silent: dict[str, QueryTemplate] = {}
     there: dict[str, dict[Figure, None]] = {}
     for labelled in incidents:
         record = labelled.record
-        unsaid = line_up(record.candidates or candidates(catalog, record.evidence.entities)).unsaid()
-        view = glance(record.evidence) if unsaid else None
-        for template, names in unsaid:
+        undeclared = index_candidates(record.candidates or candidates(catalog, record.evidence.entities)).undeclared()
+        view = index_evidence(record.evidence) if undeclared else None
+        for template, names in undeclared:
             silent[template.id] = template
             there.setdefault(template.id, {}).update(dict.fromkeys(view.figures_of(names) if view else ()))
-    found = implied_reads(list(silent.values()), [tuple(there[t]) for t in silent], text)
+    found = infer_reads(list(silent.values()), [tuple(there[t]) for t in silent], text)
     return {template: reads for template, reads in found.items() if reads}

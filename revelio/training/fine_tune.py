@@ -22,78 +22,84 @@ from revelio.encoders.report import MAX_TOKENS
 from revelio.incidents.dataset import LabelledIncident
 from revelio.training import checkpoint
 from revelio.training.arguments import TrainArguments
+from revelio.training.distributed import ProcessGroup
 from revelio.training.export import Pooled
 from revelio.training.fit import seeded
-from revelio.training.journal import Epoch, TrainingLog
-from revelio.training.world import World
+from revelio.training.log import Epoch, TrainingLog
 
-Told = tuple[str, str]
+LabelledText = tuple[str, str]
 """A text and its cell."""
 Vectors = Callable[[Sequence[str]], Tensor]
 
 BATCH = 32
 LEARNING_RATE = 2e-5
-SHARPNESS = 20.0
+SCALE = 20.0
 """What cosines are multiplied by before the softmax, as sentence-transformers does."""
-LEAST_CELLS, LEAST_TEXTS = 4, 40
+MIN_CELLS, MIN_TEXTS = 4, 40
 """With less there is nothing to tell apart, and the published encoder stays as it is."""
 
 
-def tellings(incidents: Iterable[LabelledIncident]) -> list[Told]:
+def labelled_texts(incidents: Iterable[LabelledIncident]) -> list[LabelledText]:
     """Every different text of the incidents that says what it complains of, in a fixed order."""
     return sorted({(r.text, r.cell) for i in incidents for r in i.record.reports if r.cell and r.text.strip()})
 
 
-def enough(told: Sequence[Told]) -> bool:
+def enough(told: Sequence[LabelledText]) -> bool:
     """Whether there is anything to learn from."""
-    return len(told) >= LEAST_TEXTS and len({cell for _, cell in told}) >= LEAST_CELLS
+    return len(told) >= MIN_TEXTS and len({cell for _, cell in told}) >= MIN_CELLS
 
 
 def fine_tune(
-    source: Path, told: Sequence[Told], out: Path, arguments: TrainArguments, key: str, world: World, log: TrainingLog
+    source: Path,
+    told: Sequence[LabelledText],
+    out: Path,
+    arguments: TrainArguments,
+    key: str,
+    group: ProcessGroup,
+    log: TrainingLog,
 ) -> None:
     """Write the encoder in ``source`` to ``out`` with the weights of the epoch that was best on a tenth of the texts held out.
 
     The epoch before the first counts too: an encoder that only gets worse stays as it was.
     """
     torch.manual_seed(int(seeded(arguments.seed, "encoder")[:8], 16))
-    encoder = _Encoder(source, world)
+    encoder = _Encoder(source, group)
     shuffled = sorted(told, key=lambda t: seeded(arguments.seed, t[0]))
-    held, learnt = shuffled[: len(told) // 10], shuffled[len(told) // 10 :]
+    held, learned = shuffled[: len(told) // 10], shuffled[len(told) // 10 :]
     path = arguments.out / "encoder.checkpoint"
     done = checkpoint.resume(path, encoder.model, encoder.optimizer, key) if arguments.resume else None
     losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
     if not losses:
-        losses.append(world.agreed(_held_out(encoder, held, learnt, arguments.seed)))
+        losses.append(group.agreed(_held_out(encoder, held, learned, arguments.seed)))
         best = encoder.weights()
     for epoch in range(len(losses) - 1, arguments.fine_tune):
         began = time.monotonic()
-        loss = _epoch(encoder, learnt, epoch, arguments, world, log)
-        losses.append(world.agreed(_held_out(encoder, held, learnt, arguments.seed)))
+        loss = _epoch(encoder, learned, epoch, arguments, group, log)
+        losses.append(group.agreed(_held_out(encoder, held, learned, arguments.seed)))
         if losses[-1] == min(losses):
             best = encoder.weights()
         took, saving = time.monotonic() - began, 0.0
-        if world.leads:
+        if group.leads:
             checkpoint.save(path, encoder.model, encoder.optimizer, checkpoint.Progress(tuple(losses), best), key)
             saving = time.monotonic() - began - took
         log.note(Epoch("encoder", epoch + 1, arguments.fine_tune, loss, losses[-1], LEARNING_RATE, took, saving))
     encoder.model.load_state_dict(best)
-    if world.leads:
+    if group.leads:
         encoder.save(out)
-    world.wait()
+    group.wait()
 
 
 class _Encoder:
     """The transformer with its tokenizer and optimizer, on this process's device."""
 
-    def __init__(self, source: Path, world: World) -> None:
+    def __init__(self, source: Path, group: ProcessGroup) -> None:
         from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415  takes seconds to import
 
         self._transformer = AutoModel.from_pretrained(source, attn_implementation="eager")
         self._tokenizer = AutoTokenizer.from_pretrained(source)
-        self._device = world.device
-        self.model = Pooled(self._transformer).to(world.device)
-        self._together = world.together(self.model)
+        self._device = group.device
+        self.model = Pooled(self._transformer).to(group.device)
+        self._together = group.together(self.model)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=LEARNING_RATE, weight_decay=0.01)
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
@@ -106,8 +112,8 @@ class _Encoder:
 
     def learn(self, loss: Tensor, rate: float) -> float:
         """One step down the gradient; gives the loss as a number."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        for settings in self.optimizer.param_groups:
+            settings["lr"] = rate
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -125,25 +131,30 @@ class _Encoder:
 
 
 def _epoch(
-    encoder: _Encoder, learnt: Sequence[Told], epoch: int, arguments: TrainArguments, world: World, log: TrainingLog
+    encoder: _Encoder,
+    learned: Sequence[LabelledText],
+    epoch: int,
+    arguments: TrainArguments,
+    group: ProcessGroup,
+    log: TrainingLog,
 ) -> float:
     """Every text once; the mean loss of the steps. Its randomness depends on seed and epoch alone."""
     rng = random.Random(seeded(arguments.seed, f"encoder/{epoch}"))
-    torch.manual_seed(rng.getrandbits(31) + world.rank)
+    torch.manual_seed(rng.getrandbits(31) + group.rank)
     encoder.model.train()
-    order = rng.sample(learnt, len(learnt))
-    steps, total = math.ceil(len(learnt) / BATCH), 0.0
+    order = rng.sample(learned, len(learned))
+    steps, total = math.ceil(len(learned) / BATCH), 0.0
     of = steps * arguments.fine_tune
     for step in range(steps):
         so_far = epoch * steps + step
-        members = world.own(order[step * BATCH : (step + 1) * BATCH])
-        loss = _contrast(members, _partners(members, learnt, rng), encoder.vectors)
+        members = group.own(order[step * BATCH : (step + 1) * BATCH])
+        loss = _contrast(members, _partners(members, learned, rng), encoder.vectors)
         total += encoder.learn(loss, LEARNING_RATE * (1.0 - so_far / of))
         log.say(f"fine-tune the report encoder, loss {total / (step + 1):.3f}", so_far + 1, of)
     return total / steps
 
 
-def _partners(members: Sequence[Told], all_told: Sequence[Told], rng: random.Random) -> list[str]:
+def _partners(members: Sequence[LabelledText], all_told: Sequence[LabelledText], rng: random.Random) -> list[str]:
     """For each text another one of its cell, or the cell's own words where there is none (and now and then anyway)."""
     of_cell: dict[str, list[str]] = defaultdict(list)
     for text, cell in all_told:
@@ -160,11 +171,11 @@ def _words(cell: str) -> str:
     return ", ".join(re.sub(r"#\d+$", "", part).replace("_", " ").strip() for part in cell.split("/")[1:] if part != "_site")
 
 
-def _contrast(members: Sequence[Told], partners: Sequence[str], vectors: Vectors) -> Tensor:
+def _contrast(members: Sequence[LabelledText], partners: Sequence[str], vectors: Vectors) -> Tensor:
     """Each text is to find its partner among all partners; those of its own cell are no wrong answers."""
     both = vectors([*(t for t, _ in members), *partners])
     here, there = both[: len(members)], both[len(members) :]
-    scores = SHARPNESS * here @ there.T
+    scores = SCALE * here @ there.T
     cells = [cell for _, cell in members]
     same = torch.tensor([[a == b and i != j for j, b in enumerate(cells)] for i, a in enumerate(cells)], device=scores.device)
     scores = scores.masked_fill(same, float("-inf"))
@@ -172,12 +183,12 @@ def _contrast(members: Sequence[Told], partners: Sequence[str], vectors: Vectors
 
 
 @torch.no_grad()
-def _held_out(encoder: _Encoder, held: Sequence[Told], learnt: Sequence[Told], seed: int) -> float:
+def _held_out(encoder: _Encoder, held: Sequence[LabelledText], learned: Sequence[LabelledText], seed: int) -> float:
     """The same objective on texts held out, with the same partners each time."""
     encoder.model.eval()
     rng = random.Random(seeded(seed, "partners"))
     losses = []
     for start in range(0, len(held), BATCH):
         members = held[start : start + BATCH]
-        losses.append(float(_contrast(members, _partners(members, [*learnt, *held], rng), encoder.vectors)))
+        losses.append(float(_contrast(members, _partners(members, [*learned, *held], rng), encoder.vectors)))
     return sum(losses) / len(losses)

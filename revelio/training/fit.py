@@ -17,15 +17,15 @@ from revelio.ranker.scoring import Logits
 from revelio.ranker.session import INPUTS, network_inputs
 from revelio.training import checkpoint
 from revelio.training.arguments import TrainArguments
-from revelio.training.augment import shaken, thinned
+from revelio.training.augment import jitter, template_dropout
 from revelio.training.batch import Batch, Example, batch
 from revelio.training.calibrate import Prediction
-from revelio.training.journal import Epoch, TrainingLog
+from revelio.training.distributed import ProcessGroup
+from revelio.training.log import Epoch, TrainingLog
 from revelio.training.losses import log_probabilities, objective
 from revelio.training.network import Network
-from revelio.training.world import World
 
-RUN_FIRST = 0.4
+PRE_RUN_PROBABILITY = 0.4
 """Share of the batches in which some queries were run already."""
 CHECKPOINT_EVERY = 10
 
@@ -41,7 +41,7 @@ def fit(
     part: str,
     arguments: TrainArguments,
     key: str,
-    world: World,
+    group: ProcessGroup,
     log: TrainingLog,
 ) -> Network:
     """Train for ``arguments.epochs``, or until the loss on ``held`` (when there are any) no longer falls: then the best is kept.
@@ -49,33 +49,33 @@ def fit(
     An epoch's randomness depends on seed, part and epoch alone, so a resumed run is the same run.
     """
     torch.manual_seed(int(seeded(arguments.seed, part)[:8], 16))
-    network = _network(known[0], arguments).to(world.device)
+    network = _network(known[0], arguments).to(group.device)
     optimizer = torch.optim.AdamW(network.parameters(), lr=arguments.learning_rate, weight_decay=arguments.weight_decay)
     path = arguments.out / f"{part}.checkpoint"
     done = checkpoint.resume(path, network, optimizer, key) if arguments.resume else None
     losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
-    wrapped = world.together(network)
+    wrapped = group.together(network)
     for epoch in range(len(losses), arguments.epochs):
         if held and epoch - _best_epoch(losses) >= arguments.patience:
             break
         began = time.monotonic()
         rng = random.Random(seeded(arguments.seed, f"{part}/{epoch}"))
-        torch.manual_seed(rng.getrandbits(31) + world.rank)
+        torch.manual_seed(rng.getrandbits(31) + group.rank)
         rate = arguments.learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / arguments.epochs))
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        loss = _epoch(wrapped, network, optimizer, known, arguments.batch_size, rng, world)
-        losses.append(world.agreed(held_out_loss(network, held, arguments.batch_size, world.device)) if held else loss)
+        for settings in optimizer.param_groups:
+            settings["lr"] = rate
+        loss = _epoch(wrapped, network, optimizer, known, arguments.batch_size, rng, group)
+        losses.append(group.agreed(held_out_loss(network, held, arguments.batch_size, group.device)) if held else loss)
         if held and _best_epoch(losses) == epoch + 1:
             best = {name: value.detach().clone() for name, value in network.state_dict().items()}
         took, saving = time.monotonic() - began, 0.0
-        if (epoch + 1) % CHECKPOINT_EVERY == 0 and world.leads:
+        if (epoch + 1) % CHECKPOINT_EVERY == 0 and group.leads:
             checkpoint.save(path, network, optimizer, checkpoint.Progress(tuple(losses), best), key)
             saving = time.monotonic() - began - took
         log.note(Epoch(part, epoch + 1, arguments.epochs, loss, losses[-1] if held else None, rate, took, saving))
     if best:
         network.load_state_dict(best)
-    world.wait()
+    group.wait()
     return network.eval()
 
 
@@ -109,22 +109,22 @@ def _epoch(
     known: Sequence[Example],
     size: int,
     rng: random.Random,
-    world: World,
+    group: ProcessGroup,
 ) -> float:
     network.train()
     order = rng.sample(range(len(known)), len(known))
     total = 0.0
     for start in range(0, len(order), size):
         drawn = [(known[i], rng.randrange(len(known[i].encodings))) for i in order[start : start + size]]
-        tried = rng.random() < RUN_FIRST
+        tried = rng.random() < PRE_RUN_PROBABILITY
         lot = random.Random(rng.getrandbits(32))
-        members = [thinned(e, told, lot) for e, told in world.own(drawn)]
+        members = [template_dropout(e, told, lot) for e, told in group.own(drawn)]
         told = [0] * len(members)
         chunk = batch(members, told)
         if tried:
-            chunk = batch(members, told, _tried(network, chunk, members, lot, world.device))
-        inputs = shaken(_tensors(chunk, world.device), torch.from_numpy(chunk.incident).to(world.device))
-        loss = _objective(wrapped, inputs, chunk, world.device)
+            chunk = batch(members, told, _simulated_runs(network, chunk, members, lot, group.device))
+        inputs = jitter(_tensors(chunk, group.device), torch.from_numpy(chunk.incident).to(group.device))
+        loss = _objective(wrapped, inputs, chunk, group.device)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -157,7 +157,7 @@ def _objective(network: nn.Module, inputs: dict[str, Tensor], chunk: Batch, devi
 
 
 @torch.no_grad()
-def _tried(
+def _simulated_runs(
     network: Network, chunk: Batch, members: Sequence[Example], rng: random.Random, device: torch.device
 ) -> list[dict[int, float]]:
     """One to three queries that somebody would have run first, had the network ranked: none that shows the cause."""

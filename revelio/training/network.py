@@ -116,8 +116,8 @@ class Network(nn.Module):
         tools = self.tool(torch.cat([spread_max, spread_mean, tool_words, said[incident_of_tool]], dim=-1))
         tool = (tools * self.tool_bilinear(context)[incident_of_tool]).sum(-1) + self.tool_own(tools)[:, 0]
 
-        furthest = pooled_max(components, incident_of_component, said)
-        calm = torch.cat([said, seen_max, seen_mean, pooled_max(tools, incident_of_tool, said), furthest], dim=-1)
+        largest = pooled_max(components, incident_of_component, said)
+        calm = torch.cat([said, seen_max, seen_mean, pooled_max(tools, incident_of_tool, said), largest], dim=-1)
         return tool, template, value, self.abstain(calm)[:, 0]
 
     def ignore(self, features: Sequence[bool], component: Sequence[bool]) -> None:

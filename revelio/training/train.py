@@ -26,17 +26,17 @@ from revelio.incidents.dataset import Dataset, LabelledIncident, open_dataset
 from revelio.ranker import artifact
 from revelio.ranker.scoring import Calibration, rank
 from revelio.training.arguments import TrainArguments
-from revelio.training.background import against_the_others, background
 from revelio.training.batch import Example
 from revelio.training.calibrate import Prediction, calibrate
 from revelio.training.card import model_card
-from revelio.training.committee import Committee
-from revelio.training.examples import examples, learnt_reads
+from revelio.training.distributed import ProcessGroup, process_group
+from revelio.training.ensemble import Ensemble
+from revelio.training.examples import examples, learn_reads
 from revelio.training.export import base_encoder, export_encoder, export_network
-from revelio.training.fine_tune import enough, fine_tune, tellings
+from revelio.training.fine_tune import enough, fine_tune, labelled_texts
 from revelio.training.fit import fit, predict, seeded
-from revelio.training.journal import Report, TrainingLog
-from revelio.training.world import World, world
+from revelio.training.log import Report, TrainingLog
+from revelio.training.null_distribution import leave_one_out, nulls
 
 
 def train(arguments: TrainArguments, progress: Report = lambda what, done, total: None) -> artifact.Manifest:
@@ -46,30 +46,30 @@ def train(arguments: TrainArguments, progress: Report = lambda what, done, total
     """
     if arguments.deterministic:
         torch.use_deterministic_algorithms(True)
-    with world(arguments.device) as ours:
-        return _train(arguments, ours, progress)
+    with process_group(arguments.device) as group:
+        return _train(arguments, group, progress)
 
 
-def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact.Manifest:
+def _train(arguments: TrainArguments, group: ProcessGroup, progress: Report) -> artifact.Manifest:
     out, catalog = arguments.out, arguments.catalog
     out.mkdir(parents=True, exist_ok=True)
-    if ours.leads:
+    if group.leads:
         (out / artifact.MANIFEST).unlink(missing_ok=True)
-    log = TrainingLog.begin(out, progress, leads=ours.leads, resume=arguments.resume)
+    log = TrainingLog.begin(out, progress, leads=group.leads, resume=arguments.resume)
     dataset = open_dataset(arguments.dataset)
     stable = replace(arguments, resume=False, out=Path(), encoder=None, catalog=Catalog(()))
     key = seeded(arguments.seed, repr(stable) + catalog.digest + dataset.digest)
-    text = _report_encoder(arguments, dataset, key, ours, log)
+    text = _report_encoder(arguments, dataset, key, group, log)
     tool_texts = {t.name: f"{t.title}. {t.about}".strip() for t in catalog.tools}
     noise = {m.name: m.noise_floor for t in catalog.tools for m in t.metrics}
     words = CachingEncoder(text)
-    reads = learnt_reads(dataset.read("train"), catalog, words)
+    reads = learn_reads(dataset.read("train"), catalog, words)
     known = _known(arguments, dataset, text, QueryEncoder(words, tool_texts, noise, reads=reads))
-    usual, known = background(known), against_the_others(known)
+    usual, known = nulls(known), leave_one_out(known)
 
-    unseen = _cross_validated(known, arguments, key, ours, log)
+    unseen = _cross_validated(known, arguments, key, group, log)
     calibration = calibrate(unseen)
-    network = _committee(known, (), "final", arguments, key, ours, log)
+    network = _ensemble(known, (), "final", arguments, key, group, log)
     metrics = _held_out_metrics(unseen, calibration) | {
         "epochs": float(arguments.epochs),
         "members": float(arguments.members),
@@ -93,20 +93,20 @@ def _train(arguments: TrainArguments, ours: World, progress: Report) -> artifact
         abstain_slope=calibration.abstain_slope,
         abstain_offset=calibration.abstain_offset,
     )
-    if ours.leads:
+    if group.leads:
         export_network(network, text.dimension, len(FEATURES), len(COMPONENT), out / artifact.RANKER_WEIGHTS)
         artifact.save_texts(out, text, [*tool_texts.values(), *map(template_words, catalog.templates)])
-        artifact.save_background(out, usual)
+        artifact.save_null_distributions(out, usual)
         (out / artifact.CARD).write_text(model_card(manifest), encoding="utf-8")
         artifact.save_manifest(out, manifest)
         for leftover in out.glob("*.checkpoint"):
             leftover.unlink()
-    ours.wait()
+    group.wait()
     return artifact.load_manifest(out)
 
 
 def _cross_validated(
-    known: Sequence[Example], arguments: TrainArguments, key: str, ours: World, log: TrainingLog
+    known: Sequence[Example], arguments: TrainArguments, key: str, group: ProcessGroup, log: TrainingLog
 ) -> list[Prediction]:
     """What is said of each example by networks that have not seen it."""
     unseen: list[Prediction] = []
@@ -114,23 +114,23 @@ def _cross_validated(
     for fold in range(folds):
         held = known[fold::folds]
         rest = [e for i, e in enumerate(known) if i % folds != fold]
-        network = _committee(rest, held, f"fold-{fold}", arguments, key, ours, log)
-        unseen += [p for e in held for p in predict(network, e, ours.device)]
+        network = _ensemble(rest, held, f"fold-{fold}", arguments, key, group, log)
+        unseen += [p for e in held for p in predict(network, e, group.device)]
     return unseen
 
 
-def _committee(
+def _ensemble(
     known: Sequence[Example],
     held: Sequence[Example],
     part: str,
     arguments: TrainArguments,
     key: str,
-    ours: World,
+    group: ProcessGroup,
     log: TrainingLog,
-) -> Committee:
+) -> Ensemble:
     """Networks trained on the same examples."""
-    members = [fit(known, held, f"{part}.{number}", arguments, key, ours, log) for number in range(arguments.members)]
-    return Committee(members).eval()
+    members = [fit(known, held, f"{part}.{number}", arguments, key, group, log) for number in range(arguments.members)]
+    return Ensemble(members).eval()
 
 
 def _known(arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder) -> list[Example]:
@@ -151,23 +151,23 @@ def _without_reports(incident: LabelledIncident) -> LabelledIncident:
     return replace(incident, record=replace(incident.record, reports=()))
 
 
-def _report_encoder(arguments: TrainArguments, dataset: Dataset, key: str, ours: World, log: TrainingLog) -> OnnxEncoder:
+def _report_encoder(arguments: TrainArguments, dataset: Dataset, key: str, group: ProcessGroup, log: TrainingLog) -> OnnxEncoder:
     weights, tokenizer = arguments.out / artifact.REPORT_WEIGHTS, arguments.out / artifact.TOKENIZER
     if arguments.encoder is not None:
-        if ours.leads:
+        if group.leads:
             shutil.copyfile(arguments.encoder / artifact.REPORT_WEIGHTS, weights)
             shutil.copyfile(arguments.encoder / artifact.TOKENIZER, tokenizer)
     elif not (arguments.resume and weights.is_file() and tokenizer.is_file()):
         source, tuned = base_encoder(), arguments.out / "encoder"
-        told = tellings(dataset.read("train")) if arguments.fine_tune else []
+        told = labelled_texts(dataset.read("train")) if arguments.fine_tune else []
         if enough(told):
-            fine_tune(source, told, tuned, arguments, key, ours, log)
+            fine_tune(source, told, tuned, arguments, key, group, log)
             source = tuned
-        if ours.leads:
+        if group.leads:
             log.say("export the report encoder", 0, 1)
             export_encoder(source, weights, tokenizer, quantize=arguments.quantize)
             shutil.rmtree(tuned, ignore_errors=True)
-    ours.wait()
+    group.wait()
     return OnnxEncoder(weights, tokenizer)
 
 

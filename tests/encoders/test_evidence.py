@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from revelio.anomaly import deviation, split
-from revelio.encoders.evidence import FAMILIES, Glance, component, components_matrix, glance, neighbours, ranks
+from revelio.encoders.evidence import FAMILIES, EvidenceIndex, component, components_matrix, index_evidence, neighbours, ranks
 from revelio.types import (
     Direction,
     Entity,
@@ -38,14 +38,14 @@ def step(name: str, before: float, now: float, metric: str = "m") -> Series:
     return Series(Entity("service", name), metric, "", TIMES, tuple(before if t < 20 else now for t in TIMES))
 
 
-def read(view: Glance, name: str, metric: str, direction: Direction = "up") -> float:
+def read(view: EvidenceIndex, name: str, metric: str, direction: Direction = "up") -> float:
     distance = view.reading(name, Reading("series", metric, direction))
     assert distance is not None
     return distance
 
 
 def test_a_step_up_is_far_above_and_not_below_its_baseline() -> None:
-    view = glance(evidence(series=(step("a", 1.0, 4.0),)))
+    view = index_evidence(evidence(series=(step("a", 1.0, 4.0),)))
     assert read(view, "a", "m") == pytest.approx(20.0) and read(view, "a", "m", "down") < 0
     assert view.onset.tolist() == [0.0, 1.0]
 
@@ -58,7 +58,7 @@ def test_all_series_at_once_are_as_far_as_each_alone() -> None:
         values = tuple(random.choice((0.0, random.gauss(5.0, 2.0), float("nan"), float("inf"))) for _ in times)
         series.append(Series(Entity("service", "a"), f"m{number}", "", times, values))
     noise = {one.metric: 0.0 for one in series} | {"m3": 2.0}
-    view = glance(evidence(series=tuple(series)), noise)
+    view = index_evidence(evidence(series=tuple(series)), noise)
     for one in series:
         before, now = split(one.times, one.values, BASELINE, WINDOW)
         if not np.isfinite(before).any() or not np.isfinite(now).any():
@@ -70,7 +70,7 @@ def test_all_series_at_once_are_as_far_as_each_alone() -> None:
 
 
 def test_a_reading_takes_the_direction_that_is_bad() -> None:
-    view = glance(evidence(series=(step("a", 4.0, 1.0),)))
+    view = index_evidence(evidence(series=(step("a", 4.0, 1.0),)))
     assert view.reading("a", Reading("series", "m", "up")) == pytest.approx(-5.0)
     assert view.reading("a", Reading("series", "m", "down")) == pytest.approx(5.0)
     assert view.reading("a", Reading("series", "m", "both")) == pytest.approx(5.0)
@@ -79,13 +79,13 @@ def test_a_reading_takes_the_direction_that_is_bad() -> None:
 
 def test_a_ripple_under_the_metrics_noise_is_no_distance() -> None:
     series = (step("a", 0.0, 0.01),)
-    assert read(glance(evidence(series=series), {"m": 0.0}), "a", "m") > 1000
-    assert read(glance(evidence(series=series), {"m": 0.05}), "a", "m") < 1
+    assert read(index_evidence(evidence(series=series), {"m": 0.0}), "a", "m") > 1000
+    assert read(index_evidence(evidence(series=series), {"m": 0.05}), "a", "m") < 1
 
 
 def test_the_onset_of_an_edge_is_that_of_its_callee_and_its_distance_its_own() -> None:
     series = Series(Entity("edge", "a->b"), "m", "", TIMES, step("", 1.0, 4.0).values)
-    view = glance(evidence(series=(series,)))
+    view = index_evidence(evidence(series=(series,)))
     assert view.components == ("a", "b")
     assert view.onset.tolist() == [1.0, 0.0]
     assert not view.families.any()
@@ -93,7 +93,7 @@ def test_the_onset_of_an_edge_is_that_of_its_callee_and_its_distance_its_own() -
 
 def test_slower_and_failing_spans_raise_latency_and_errors_of_their_service() -> None:
     before, now = SpanFigures(100, 0, 10.0, 20.0, 5.0), SpanFigures(100, 30, 200.0, 400.0, 5.0)
-    view = glance(evidence(spans=(SpanStat(Entity("operation", "b: GET /x"), "b", now, before),)))
+    view = index_evidence(evidence(spans=(SpanStat(Entity("operation", "b: GET /x"), "b", now, before),)))
     assert view.components == ("a", "b")
     row = dict(zip(FAMILIES, view.families[1], strict=True))
     assert row["latency"] > 20 and row["errors"] > 20 and row["self_time"] == 0
@@ -102,7 +102,7 @@ def test_slower_and_failing_spans_raise_latency_and_errors_of_their_service() ->
 
 def test_what_a_caller_calls_and_what_calls_it_are_its_neighbours() -> None:
     before, now = SpanFigures(100, 0, 10.0, 20.0, 5.0), SpanFigures(100, 30, 200.0, 400.0, 5.0)
-    view = glance(evidence(spans=(SpanStat(Entity("operation", "b: GET /x"), "b", now, before),)))
+    view = index_evidence(evidence(spans=(SpanStat(Entity("operation", "b: GET /x"), "b", now, before),)))
     caller, callee, stranger, again = neighbours(view, ("a", "b", "c", "a"))
     assert caller[:2].min() > 1 and not caller[2:].any()
     assert not callee.any() and not stranger.any()
@@ -110,13 +110,13 @@ def test_what_a_caller_calls_and_what_calls_it_are_its_neighbours() -> None:
 
 
 def test_the_furthest_reading_anywhere_leaves_out_what_is_nowhere() -> None:
-    view = glance(evidence(series=(step("a", 1.0, 4.0), step("b", 1.0, 2.0))))
+    view = index_evidence(evidence(series=(step("a", 1.0, 4.0), step("b", 1.0, 2.0))))
     up, none = Reading("series", "m"), Reading("series", "n")
-    assert view.furthest((up, none)) == {up: pytest.approx(20.0)}
+    assert view.largest((up, none)) == {up: pytest.approx(20.0)}
 
 
 def test_of_a_figure_that_is_seen_twice_the_last_holds() -> None:
-    view = glance(evidence(series=(step("a", 1.0, 4.0), step("b", 1.0, 2.0), step("a", 4.0, 1.0))))
+    view = index_evidence(evidence(series=(step("a", 1.0, 4.0), step("b", 1.0, 2.0), step("a", 4.0, 1.0))))
     assert read(view, "a", "m") == pytest.approx(-5.0)
     assert {key: view.up[row] for key, row in view.row.items()} == {
         ("a", "series", "m"): pytest.approx(-5.0),
@@ -126,20 +126,20 @@ def test_of_a_figure_that_is_seen_twice_the_last_holds() -> None:
 
 def test_a_new_problem_in_the_logs_counts_as_new_and_as_a_problem() -> None:
     pattern = LogPattern(Entity("service", "b"), "ERROR", "no key <n>", 12, 0, 21.0)
-    view = glance(evidence(logs=(pattern,)))
+    view = index_evidence(evidence(logs=(pattern,)))
     assert view.reading("b", Reading("logs", "new_problems")) == pytest.approx(12.0)
     assert view.reading("b", Reading("logs", "error")) == pytest.approx(12.0)
 
 
 def test_a_state_change_is_far_outside() -> None:
-    view = glance(evidence(changes=(StateChange(Entity("container", "b"), 21.0, "status", "running", "paused"),)))
+    view = index_evidence(evidence(changes=(StateChange(Entity("container", "b"), 21.0, "status", "running", "paused"),)))
     assert (view.reading("b", Reading("changes", "status")) or 0) > 10
     assert view.reading("b", Reading("changes", "image")) is None
 
 
 def test_ready_made_features_are_read_with_and_without_a_baseline() -> None:
     features = (Feature(Entity("pod", "p"), "cpu", 3.0, 1.0), Feature(Entity("pod", "p"), "score", 7.0))
-    view = glance(evidence(features=features))
+    view = index_evidence(evidence(features=features))
     assert view.reading("p", Reading("features", "cpu")) == pytest.approx(13.33, abs=0.01)
     assert view.reading("p", Reading("features", "score")) == 7.0
 
@@ -149,7 +149,9 @@ def ready(name: str, **values: float) -> tuple[Feature, ...]:
 
 
 def test_a_ready_made_figure_without_a_baseline_is_compared_with_its_peers() -> None:
-    view = glance(evidence(features=ready("memory_bytes", a=2.0e8, b=2.1e8, c=1.9e8, d=9.0e8) + ready("share", a=0.2, b=0.9)))
+    view = index_evidence(
+        evidence(features=ready("memory_bytes", a=2.0e8, b=2.1e8, c=1.9e8, d=9.0e8) + ready("share", a=0.2, b=0.9))
+    )
     far = {pod: view.reading(pod, Reading("features", "memory_bytes")) for pod in "abcd"}
     assert abs(far["a"] or 0.0) < 1.0 < 7.0 < (far["d"] or 0.0) < 100.0
     assert view.reading("b", Reading("features", "share")) == 0.9, "two are no peers"
@@ -158,7 +160,7 @@ def test_a_ready_made_figure_without_a_baseline_is_compared_with_its_peers() -> 
 def test_a_ready_made_figure_of_an_operation_is_its_services_the_worst_of_them() -> None:
     operations = {"web: GET /": (2.0, 1.0), "web: POST /": (9.0, 1.0), "db: get": (0.0, 1.0), "web->db": (5.0, 1.0)}
     features = tuple(Feature(Entity("operation", n), "latency", *values) for n, values in operations.items())
-    view = glance(evidence(features=(*features, Feature(Entity("service", "db"), "latency", 3.0, 1.0))))
+    view = index_evidence(evidence(features=(*features, Feature(Entity("service", "db"), "latency", 3.0, 1.0))))
     up, down = Reading("features", "latency"), Reading("features", "latency", "down")
     assert view.reading("web", up) == view.reading("web: POST /", up)
     assert view.reading("web", down) == view.reading("web: GET /", down)
@@ -167,7 +169,7 @@ def test_a_ready_made_figure_of_an_operation_is_its_services_the_worst_of_them()
 
 def test_where_nobody_told_what_a_ripple_is_a_little_is_not_as_far_as_a_lot() -> None:
     failures = tuple(Feature(Entity("pod", pod), "failures", value, 0.0) for pod, value in {"a": 400.0, "b": 1.0}.items())
-    view = glance(evidence(features=failures, series=(step("a", 0.0, 400.0), step("b", 0.0, 1.0))))
+    view = index_evidence(evidence(features=failures, series=(step("a", 0.0, 400.0), step("b", 0.0, 1.0))))
     for reading in (Reading("features", "failures"), Reading("series", "m")):
         a, b = (view.reading(pod, reading) or 0.0 for pod in "ab")
         assert a == pytest.approx(1000.0)
@@ -175,19 +177,19 @@ def test_where_nobody_told_what_a_ripple_is_a_little_is_not_as_far_as_a_lot() ->
 
 
 def test_a_ripple_that_somebody_told_holds_whatever_others_show() -> None:
-    view = glance(evidence(series=(step("a", 0.0, 400.0), step("b", 0.0, 1.0))), {"m": 0.5})
+    view = index_evidence(evidence(series=(step("a", 0.0, 400.0), step("b", 0.0, 1.0))), {"m": 0.5})
     assert view.reading("b", Reading("series", "m")) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_ready_made_figure_that_is_no_number_makes_nothing_else_unreadable(value: float) -> None:
-    view = glance(evidence(features=ready("cpu", a=0.1, b=0.1, c=0.1, d=value)))
+    view = index_evidence(evidence(features=ready("cpu", a=0.1, b=0.1, c=0.1, d=value)))
     assert all(np.isfinite(view.reading(pod, Reading("features", "cpu")) or 0.0) for pod in "abcd")
 
 
 def test_names_do_not_matter_to_the_matrix() -> None:
-    one = glance(evidence(series=(step("a", 1.0, 4.0), step("b", 1.0, 1.0))))
-    swapped = glance(evidence(series=(step("b", 1.0, 4.0), step("a", 1.0, 1.0))))
+    one = index_evidence(evidence(series=(step("a", 1.0, 4.0), step("b", 1.0, 1.0))))
+    swapped = index_evidence(evidence(series=(step("b", 1.0, 4.0), step("a", 1.0, 1.0))))
     np.testing.assert_array_equal(components_matrix(one), components_matrix(swapped)[::-1])
 
 

@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from revelio.encoders.background import Background, Usual
-from revelio.encoders.query import FEATURES, EncodedIncident, QueryEncoder, with_surprise
+from revelio.encoders.null_distribution import NullDistribution, NullDistributions
+from revelio.encoders.query import FEATURES, EncodedIncident, QueryEncoder, with_rarity
 from revelio.encoders.report import CachingEncoder, HashingEncoder
 from revelio.types import Blank, Entity, Evidence, Finding, Incident, Query, QueryTemplate, Reading, Series, Window
 
@@ -79,11 +79,11 @@ def test_logs_that_hold_nothing_are_calm_unless_their_tool_is_silent() -> None:
 
 
 def test_what_a_template_seldom_reads_surprises() -> None:
-    background = Background({RATE.id: Usual(99, (0.1,)), LOGS.id: Usual(99, ())})
-    found = encode(by=QueryEncoder(CachingEncoder(HashingEncoder()), {}, {}, background))
-    assert row(found, 0)["surprise"] == pytest.approx(1.0)
-    assert [row(found, i)["surprise"] for i in (1, 3)] == [row(found, 1)["surprise"], 0.0]
-    assert np.array_equal(with_surprise(encode(), background).features, found.features)
+    nulls = NullDistributions({RATE.id: NullDistribution(99, (0.1,)), LOGS.id: NullDistribution(99, ())})
+    found = encode(by=QueryEncoder(CachingEncoder(HashingEncoder()), {}, {}, nulls))
+    assert row(found, 0)["rarity"] == pytest.approx(1.0)
+    assert [row(found, i)["rarity"] for i in (1, 3)] == [row(found, 1)["rarity"], 0.0]
+    assert np.array_equal(with_rarity(encode(), nulls).features, found.features)
 
 
 def test_having_looked_before_changes_no_figure() -> None:

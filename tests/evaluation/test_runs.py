@@ -10,7 +10,7 @@ import pytest
 
 from revelio.catalog import Catalog
 from revelio.evaluation.method import Example, Scores, from_logits
-from revelio.evaluation.runs import MOST_RUNS, RunsCurve, runs_curve, runs_needed, together
+from revelio.evaluation.runs import MAX_RUNS, RunsCurve, runs_curve, runs_needed, together
 from revelio.types import Incident, Query
 from tests.evaluation.made import Oracle, catalog, example
 
@@ -53,7 +53,7 @@ def test_what_was_not_recorded_teaches_nothing(one: Example) -> None:
 
 def test_a_cause_beyond_the_last_run_is_not_shown(one: Example, known: Catalog) -> None:
     nothing = replace(one, grades=np.zeros(len(one.queries), dtype=np.int64))
-    assert runs_needed(FIRST, nothing, rerank=True) == MOST_RUNS + 1
+    assert runs_needed(FIRST, nothing, rerank=True) == MAX_RUNS + 1
 
 
 def test_the_curve_counts_each_incident_once(one: Example) -> None:

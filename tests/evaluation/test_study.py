@@ -32,7 +32,7 @@ def whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> TrainArguments:
     monkeypatch.setattr(module, "FEW", (2, 4))
-    monkeypatch.setattr(module, "LEAST_SCORED", 4)
+    monkeypatch.setattr(module, "MIN_SCORED", 4)
     few = (Variant("few_10", "", few=2), Variant("few_30", "", few=4))
     monkeypatch.setattr(module, "VARIANTS", (*(v for v in VARIANTS if not v.few), *few))
     kinds = list(KINDS)

@@ -11,7 +11,7 @@ from revelio.catalog import bundled_catalog
 from revelio.incidents.dataset import open_dataset
 from revelio.incidents.exchange import Record
 from revelio.learning.learn import LearnArguments
-from revelio.learning.rehearsal import choose
+from revelio.learning.replay_set import choose
 from revelio.recommender import Recommender, load_recommender
 from revelio.settings import BUNDLED
 from revelio.store import Store
@@ -22,9 +22,9 @@ CONFIRMED = 20
 
 
 @pytest.fixture(scope="session")
-def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("rehearsal") / "few"
-    choose(BUNDLED / "rehearsal", folder, train=20, held_out=20)
+def replay_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("replay_set") / "few"
+    choose(BUNDLED / "replay_set", folder, train=20, held_out=20)
     return folder
 
 
@@ -59,8 +59,8 @@ def store(database: str) -> Iterator[Store]:
 
 
 @pytest.fixture
-def arguments(tmp_path: Path, rehearsal: Path) -> LearnArguments:
-    return LearnArguments(BUNDLED / "model", tmp_path / "models", rehearsal, bundled_catalog())
+def arguments(tmp_path: Path, replay_set: Path) -> LearnArguments:
+    return LearnArguments(BUNDLED / "model", tmp_path / "models", replay_set, bundled_catalog())
 
 
 def confirm(store: Store, base: Recommender, incident: Incident, place: str) -> None:

@@ -60,11 +60,11 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     attempt = learn(arguments, store)
 
     assert attempt.taken, attempt.outcome
-    assert attempt.learnt is not None
-    assert attempt.learnt.found == CONFIRMED
-    learnt = service.recommender
-    assert learnt.model == attempt.after == f"{base.model}.1", "a server that runs follows without a restart"
-    after = [_place(learnt, *one) for one in fresh]
+    assert attempt.learned is not None
+    assert attempt.learned.found == CONFIRMED
+    learned = service.recommender
+    assert learned.model == attempt.after == f"{base.model}.1", "a server that runs follows without a restart"
+    after = [_place(learned, *one) for one in fresh]
     assert all(p <= 3 for p in after), f"{after}; they were {before}"
     assert all(now <= was for now, was in zip(after, before, strict=True)), f"{after}; they were {before}"
     held, feedback = attempt.comparisons
@@ -77,8 +77,8 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     assert feedback.incidents == CONFIRMED
     assert feedback.after.top3 > feedback.before.top3
     found, _ = max(zip(fresh, before, after, strict=True), key=lambda one: one[1] - one[2])[0]
-    assert _calm(learnt, fresh) < _calm(base, fresh)
-    answer = learnt.recommend(found)
+    assert _calm(learned, fresh) < _calm(base, fresh)
+    answer = learned.recommend(found)
     assert answer.no_fault_probability < base.recommend(found).no_fault_probability
     assert answer.model == attempt.after
     told = [fact for q in answer.queries for f in q.factors for fact in f.because]
@@ -94,7 +94,7 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
 def test_a_version_that_is_worse_is_not_taken_and_the_base_model_goes_on_answering(
     arguments: LearnArguments, store: Store, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "CAUTIONS", (3.0,))
+    monkeypatch.setattr(learning, "L2_VALUES", (3.0,))
     monkeypatch.setattr(learning, "worse", lambda comparisons: "top 3 on held-out incidents falls")
     attempt = learn(arguments, store)
     assert not attempt.taken

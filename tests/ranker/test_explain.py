@@ -7,7 +7,7 @@ import pytest
 
 from revelio.candidates import candidates
 from revelio.catalog import Catalog
-from revelio.encoders.background import Background, Usual
+from revelio.encoders.null_distribution import NullDistribution, NullDistributions
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.ranker.explain import factors
@@ -17,13 +17,18 @@ from tests.ranker.conftest import labelled
 
 
 def reasons(
-    catalog: Catalog, kind: str, place: str, template: str, report: str | None = None, background: Background | None = None
+    catalog: Catalog,
+    kind: str,
+    place: str,
+    template: str,
+    report: str | None = None,
+    nulls: NullDistributions | None = None,
 ) -> dict[str, Factor]:
     """The factors that the query of a template at a place has under a network that knows nothing."""
     incident = labelled(5, kind, place).record.incident(report)
     queries = candidates(catalog, incident.evidence.entities)
     text = HashingEncoder(64)
-    encoded = QueryEncoder(text, {}, {"cpu": 0.05}, background).encode(incident, queries, text.encode([incident.report])[0])
+    encoded = QueryEncoder(text, {}, {"cpu": 0.05}, nulls).encode(incident, queries, text.encode([incident.report])[0])
     tools, each, all_queries = (np.zeros(n, np.float32) for n in (len(encoded.tools), len(encoded.templates), len(queries)))
     logits = Logits(tools, each, all_queries, 0.0)
     index = next(i for i, q in enumerate(queries) if q.template.id == template and (not q.bindings or q.bindings[0][1] == place))
@@ -32,7 +37,7 @@ def reasons(
 
 def test_a_raised_metric_is_told_with_its_distance_and_its_standing(catalog: Catalog) -> None:
     values = " ".join(reasons(catalog, "hog", "gamma", "meters.cpu")["values"].because)
-    assert "times its usual variation away from normal, the furthest of 5" in values
+    assert "times its usual variation away from normal, the largest of 5" in values
     assert "a metric of gamma rose, more than anywhere else" in values
 
 
@@ -65,11 +70,11 @@ def test_the_tool_says_how_many_of_its_questions_would_show_something(catalog: C
 
 
 def test_what_hardly_any_other_cause_shows_is_told(catalog: Catalog) -> None:
-    seldom = Background({"meters.cpu": Usual(49, ())})
-    told = " ".join(reasons(catalog, "hog", "gamma", "meters.cpu", background=seldom)["template"].because)
+    seldom = NullDistributions({"meters.cpu": NullDistribution(49, ())})
+    told = " ".join(reasons(catalog, "hog", "gamma", "meters.cpu", nulls=seldom)["template"].because)
     assert "as in one of 50 incidents with other causes" in told
-    usual = Background({"meters.cpu": Usual(49, (9.0,) * 30)})
-    assert "other causes" not in " ".join(reasons(catalog, "hog", "gamma", "meters.cpu", background=usual)["template"].because)
+    usual = NullDistributions({"meters.cpu": NullDistribution(49, (9.0,) * 30)})
+    assert "other causes" not in " ".join(reasons(catalog, "hog", "gamma", "meters.cpu", nulls=usual)["template"].because)
 
 
 @pytest.mark.parametrize("kind", ["none"])

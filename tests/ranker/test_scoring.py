@@ -11,7 +11,7 @@ from revelio.candidates import candidates
 from revelio.catalog import Catalog
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
-from revelio.ranker.scoring import DOUBT, Calibration, Logits, Ranking, doubted, rank
+from revelio.ranker.scoring import RUN_PENALTY, Calibration, Logits, Ranking, penalized, rank
 from revelio.types import Query, QueryTemplate
 from tests.ranker.conftest import labelled
 
@@ -54,13 +54,13 @@ def test_each_query_that_was_run_and_did_not_show_the_cause_casts_doubt_on_its_t
 
     def odds(*failed: int) -> float:
         """Of the first candidate's tool, on a logarithmic scale."""
-        ranking = doubted(before, encoded, failed)
+        ranking = penalized(before, encoded, failed)
         assert np.exp(ranking.log_probability).sum() == pytest.approx(1.0)
         chance = float(np.exp(ranking.log_tool[0]))
         return float(np.log(chance / (1 - chance)))
 
     own = [i for i in range(len(queries)) if queries[i].template.tool == queries[0].template.tool]
     other = next(i for i in range(len(queries)) if i not in own)
-    assert odds(own[0]) == pytest.approx(odds() - DOUBT, abs=1e-5)
-    assert odds(*own[:2]) == pytest.approx(odds() - 2 * DOUBT, abs=1e-5)
+    assert odds(own[0]) == pytest.approx(odds() - RUN_PENALTY, abs=1e-5)
+    assert odds(*own[:2]) == pytest.approx(odds() - 2 * RUN_PENALTY, abs=1e-5)
     assert odds(other) > odds()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from revelio.ranker.artifact import load_ranker
-from revelio.ranker.scoring import DOUBT
+from revelio.ranker.scoring import RUN_PENALTY
 from revelio.service import Service
 from revelio.settings import BUNDLED, load_settings
 from revelio.types import Finding
@@ -24,5 +24,5 @@ def test_a_query_that_was_run_and_did_not_show_the_cause_costs_its_tool_more_tha
     network, ranked = ranker.ranking(ranker.encode(tried, queries)), ranker.rank(tried, queries)
     other = next(i for i, q in enumerate(queries) if q.template.tool != queries[first].template.tool)
     lost = (ranked.log_tool - network.log_tool)[[other, first]]
-    assert lost[0] - lost[1] == pytest.approx(DOUBT, abs=1e-4)
+    assert lost[0] - lost[1] == pytest.approx(RUN_PENALTY, abs=1e-4)
     assert np.exp(ranked.log_probability).sum() == pytest.approx(1.0, abs=1e-4)

@@ -16,7 +16,7 @@ from revelio.encoders.query import FEATURES
 from revelio.errors import ArtifactError, NotFoundError
 from revelio.ranker.artifact import Manifest, load_manifest
 from revelio.ranker.head import Head
-from revelio.ranker.versions import LastRun, Learnt, VersionManifest, Versions
+from revelio.ranker.versions import LastRun, LearnedFrom, VersionManifest, Versions
 from revelio.settings import BUNDLED
 
 HEAD = Head(("prometheus.memory",), np.ones((1, 1 + len(FEATURES) + 384), dtype=np.float32))
@@ -49,8 +49,8 @@ def made(mine: Versions) -> VersionManifest:
         base_weights=mine.base.files["ranker.onnx"],
         parent=mine.current(),
         made_at=time.time(),
-        caution=1.0,
-        learnt=Learnt(answers=1, found=1, helpful=0, not_useful=0, until=1.0),
+        l2=1.0,
+        learned=LearnedFrom(answers=1, found=1, helpful=0, not_useful=0, until=1.0),
         comparisons=[],
         features=list(FEATURES),
         templates=list(HEAD.templates),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from revelio.catalog import Catalog
-from revelio.encoders.query import FEATURES, SURPRISE, QueryEncoder
+from revelio.encoders.query import FEATURES, RARITY, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.incidents.dataset import LabelledIncident
 from revelio.ranker.session import network_inputs
@@ -17,7 +17,7 @@ from revelio.training.examples import examples
 
 torch = pytest.importorskip("torch")
 
-from revelio.training.augment import shaken, thinned  # noqa: E402
+from revelio.training.augment import jitter, template_dropout  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_what_is_left_of_a_thinned_incident_is_as_it_was(known: list[Example]) -
     rng = random.Random(1)
     fewer = 0
     for whole in known * 20:
-        left = thinned(whole, 1, rng)
+        left = template_dropout(whole, 1, rng)
         before, after = whole.encodings[1], left.encodings[0]
         fewer += len(after.queries) < len(before.queries)
         at = [before.queries.index(q) for q in after.queries]
@@ -48,13 +48,13 @@ def test_what_is_left_of_a_thinned_incident_is_as_it_was(known: list[Example]) -
 def test_something_accepted_is_always_left(known: list[Example]) -> None:
     rng = random.Random(2)
     for whole in known * 20:
-        assert thinned(whole, 0, rng).grades.any() == whole.grades.any()
+        assert template_dropout(whole, 0, rng).grades.any() == whole.grades.any()
 
 
 def test_figures_tremble_and_what_belongs_to_what_does_not(known: list[Example]) -> None:
     torch.manual_seed(0)
     inputs = {name: torch.from_numpy(value) for name, value in network_inputs([known[0].encodings[0]]).items()}
-    after = shaken(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64))
+    after = jitter(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64))
     assert not torch.equal(after["features"], inputs["features"])
     for name in ("tool_of_template", "template_of_query", "near", "template_text"):
         assert torch.equal(after[name], inputs[name])
@@ -63,11 +63,11 @@ def test_figures_tremble_and_what_belongs_to_what_does_not(known: list[Example])
 def test_of_some_templates_nothing_is_known_but_what_all_do_together(known: list[Example]) -> None:
     torch.manual_seed(0)
     inputs = {name: torch.from_numpy(value) for name, value in network_inputs([known[0].encodings[0]]).items()}
-    own, among_all = (FEATURES.index(name) for name in SURPRISE)
-    inputs["features"][:, own], inputs["features"][:, among_all] = 5.0, 1.0
+    own, overall = (FEATURES.index(name) for name in RARITY)
+    inputs["features"][:, own], inputs["features"][:, overall] = 5.0, 1.0
     unknown = 0
     for _ in range(20):
-        after = shaken(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64))["features"]
+        after = jitter(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64))["features"]
         per_template = [after[inputs["template_of_query"] == t, own] for t in range(len(inputs["template_text"]))]
         unknown += sum(bool(((x - 1.0).abs() < 0.5).all()) for x in per_template)
         assert all(((x - x[0]).abs() < 0.5).all() for x in per_template)

@@ -16,10 +16,10 @@ from tests.ranker.conftest import labelled
 torch = pytest.importorskip("torch")
 
 from revelio.training.arguments import TrainArguments  # noqa: E402
+from revelio.training.distributed import ProcessGroup  # noqa: E402
 from revelio.training.export import base_encoder, export_encoder  # noqa: E402
-from revelio.training.fine_tune import Told, enough, fine_tune, tellings  # noqa: E402
-from revelio.training.journal import Epoch, TrainingLog  # noqa: E402
-from revelio.training.world import World  # noqa: E402
+from revelio.training.fine_tune import LabelledText, enough, fine_tune, labelled_texts  # noqa: E402
+from revelio.training.log import Epoch, TrainingLog  # noqa: E402
 
 SAYINGS = {
     "shop/cart/slow": ("the basket crawls", "my cart takes ages", "waiting forever for the trolley", "basket page so slow"),
@@ -29,7 +29,7 @@ SAYINGS = {
 }
 
 
-def told() -> list[Told]:
+def told() -> list[LabelledText]:
     """Each saying in a few dresses, so that there is enough to learn from."""
     dresses = ("{}", "hello, {}", "{} please fix", "since today: {}", "{}!!")
     return sorted((d.format(text), cell) for cell, texts in SAYINGS.items() for text in texts for d in dresses)
@@ -40,7 +40,7 @@ def test_texts_without_a_cell_teach_nothing_and_each_text_counts_once() -> None:
     told_twice = replace(
         incident.record, reports=(Report("slow", "w1", "a/b/slow"), Report("hm", "w2"), Report("slow", "w3", "a/b/slow"))
     )
-    found = tellings([replace(incident, record=told_twice), replace(incident, record=told_twice)])
+    found = labelled_texts([replace(incident, record=told_twice), replace(incident, record=told_twice)])
     assert found == [("slow", "a/b/slow")]
     assert not enough(found)
     assert enough(told())
@@ -54,7 +54,7 @@ def test_texts_about_one_thing_come_closer_and_those_of_others_do_not(catalog: C
         def note(self, epoch: Epoch) -> None:
             epochs.append(epoch)
 
-    alone = World(0, 1, torch.device("cpu"))
+    alone = ProcessGroup(0, 1, torch.device("cpu"))
     tuned = tmp_path / "encoder"
     fine_tune(base_encoder(), told(), tuned, arguments, "key", alone, Kept(None, lambda what, done, total: None))
     assert [e.part for e in epochs] == ["encoder", "encoder"]

@@ -19,11 +19,11 @@ from revelio.training.examples import examples
 torch = pytest.importorskip("torch")
 
 from revelio.training.arguments import TrainArguments  # noqa: E402
+from revelio.training.distributed import ProcessGroup, process_group  # noqa: E402
 from revelio.training.fit import fit, held_out_loss, predict  # noqa: E402
-from revelio.training.journal import Epoch, TrainingLog  # noqa: E402
-from revelio.training.world import World, world  # noqa: E402
+from revelio.training.log import Epoch, TrainingLog  # noqa: E402
 
-ALONE = World(0, 1, torch.device("cpu"))
+ALONE = ProcessGroup(0, 1, torch.device("cpu"))
 
 
 class Kept(TrainingLog):
@@ -103,15 +103,15 @@ def test_a_training_leaves_a_line_for_each_epoch(tmp_path: Path) -> None:
 def test_a_device_that_is_not_there_is_refused() -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
-    with pytest.raises(InvalidInputError, match="no GPU"), world("cuda"):
+    with pytest.raises(InvalidInputError, match="no GPU"), process_group("cuda"):
         pass
 
 
 def test_each_process_takes_its_part_of_a_batch_and_all_of_one_that_is_too_small() -> None:
     batch = list(range(5))
-    parts = [World(rank, 2, ALONE.device).own(batch) for rank in (0, 1)]
+    parts = [ProcessGroup(rank, 2, ALONE.device).own(batch) for rank in (0, 1)]
     assert sorted([*parts[0], *parts[1]]) == batch
-    assert World(1, 8, ALONE.device).own(batch) == batch
+    assert ProcessGroup(1, 8, ALONE.device).own(batch) == batch
 
 
 def test_two_processes_train_one_model_together(

@@ -16,7 +16,7 @@ from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import ArtifactError, DatasetError, InvalidInputError
 from revelio.incidents.dataset import LabelledIncident
-from revelio.ranker.artifact import BACKGROUND, CARD, MANIFEST, RANKER_WEIGHTS, REPORT_WEIGHTS, TEXTS, load_ranker
+from revelio.ranker.artifact import CARD, MANIFEST, NULL_DISTRIBUTIONS, RANKER_WEIGHTS, REPORT_WEIGHTS, TEXTS, load_ranker
 from revelio.ranker.session import INPUTS, network_inputs
 from revelio.recommender import Recommender
 from tests.ranker.conftest import labelled
@@ -24,7 +24,7 @@ from tests.ranker.conftest import labelled
 torch = pytest.importorskip("torch")
 
 from revelio.training.arguments import TrainArguments  # noqa: E402
-from revelio.training.committee import Committee  # noqa: E402
+from revelio.training.ensemble import Ensemble  # noqa: E402
 from revelio.training.export import export_network  # noqa: E402
 from revelio.training.network import Network  # noqa: E402
 from revelio.training.train import train  # noqa: E402
@@ -84,7 +84,7 @@ def test_a_name_never_seen_is_ranked_by_what_happens_there(model: Path, catalog:
 
 def test_the_exported_network_gives_what_torch_gives(catalog: Catalog, tmp_path: Path) -> None:
     torch.manual_seed(3)
-    network = Committee([Network(64, len(FEATURES), len(COMPONENT)) for _ in range(2)]).eval()
+    network = Ensemble([Network(64, len(FEATURES), len(COMPONENT)) for _ in range(2)]).eval()
     export_network(network, 64, len(FEATURES), len(COMPONENT), tmp_path / "n.onnx")
     session = open_session(tmp_path / "n.onnx")
     text = HashingEncoder(64)
@@ -188,7 +188,7 @@ def test_arguments_that_cannot_work_are_refused(catalog: Catalog, tmp_path: Path
         TrainArguments(tmp_path, tmp_path, catalog, epochs=0)
 
 
-@pytest.mark.parametrize("name", [REPORT_WEIGHTS, RANKER_WEIGHTS, TEXTS, BACKGROUND, "tokenizer.json"])
+@pytest.mark.parametrize("name", [REPORT_WEIGHTS, RANKER_WEIGHTS, TEXTS, NULL_DISTRIBUTIONS, "tokenizer.json"])
 def test_a_damaged_file_is_named(model: Path, tmp_path: Path, name: str) -> None:
     import shutil
 

@@ -13,7 +13,7 @@ from revelio.catalog import Catalog, load_catalog
 from revelio.errors import NotFoundError
 from revelio.incidents.exchange import FaultRecord, Record, Report, write_records
 from revelio.ranker.head import Head
-from revelio.ranker.moves import Move
+from revelio.ranker.rank_change import RankChange
 from revelio.recommender import Recommender, Reranking
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.types import (
@@ -188,7 +188,7 @@ class StandIn(Recommender):
         ordered = sorted(everything, key=lambda q: key[shown.get((q.query.template.id, q.query.bindings))])
         chosen = [q for place, q in enumerate(ordered) if place < k or q.query.id in had]
         queries = tuple(replace(q, rank=place) for place, q in enumerate(chosen, 1))
-        moves = tuple(Move(q.rank, f"from {q.rank}, the stand-in says") for q in chosen)
+        moves = tuple(RankChange(q.rank, f"from {q.rank}, the stand-in says") for q in chosen)
         return Reranking(Recommendation(incident, queries, 0.02, self.model, incident.evidence.missing), moves)
 
 

@@ -78,7 +78,7 @@ def show(recommendation_id: str, service: ServiceDep, panels: Panels = False, or
         return _view(saved, panels=panels)
     anew = service.rerank(saved.recommendation, saved.given)
     view = _view(replace(saved, recommendation=anew.recommendation), panels=panels)
-    for query, move in zip(view.queries, anew.moves, strict=True):
+    for query, move in zip(view.queries, anew.rank_changes, strict=True):
         query.moved = MoveView(before=move.before, because=move.because)
     return view
 

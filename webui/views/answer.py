@@ -45,7 +45,7 @@ def shown(service: Service, saved: SavedAnswer, reordered: bool) -> Shown:
     if reordered:
         try:
             anew = service.rerank(saved.recommendation, saved.given)
-            return Shown(anew.recommendation, tuple(m.because for m in anew.moves), reordered=True)
+            return Shown(anew.recommendation, tuple(m.because for m in anew.rank_changes), reordered=True)
         except RevelioError as error:
             trouble = str(error)
     moved = tuple(_JOINED if q.rank > saved.given else "" for q in answer.queries)

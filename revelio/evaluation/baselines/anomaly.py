@@ -12,7 +12,7 @@ from revelio.encoders.report import HashingEncoder
 from revelio.evaluation.method import Example, Scores, from_logits
 from revelio.types import Incident, Query
 
-_SHARPNESS = 4.0
+_SCALE = 4.0
 """Turns squashed distances (about 1 for 20 spreads) into logits."""
 
 
@@ -36,4 +36,4 @@ class Anomaly:
             return from_logits(np.zeros(0), 1.0)
         encoded = self._encoder.encode(incident, queries, self._text.encode([incident.report])[0])
         distance = encoded.feature("worst").astype(np.float64)
-        return from_logits(_SHARPNESS * distance, float(1.0 / (1.0 + np.exp(_SHARPNESS * (distance.max() - 0.7)))))
+        return from_logits(_SCALE * distance, float(1.0 / (1.0 + np.exp(_SCALE * (distance.max() - 0.7)))))

@@ -74,9 +74,9 @@ class Nearest:
 
 def _seen(encoded: EncodedIncident) -> dict[str, float]:
     """How far each template's furthest reading left its past, wherever that was: from 0 to 2, where all is far."""
-    furthest = np.zeros(len(encoded.templates))
-    np.maximum.at(furthest, encoded.template_of, encoded.feature("worst"))
-    return dict(zip((t.id for t in encoded.templates), np.clip(furthest, 0, 2).tolist(), strict=True))
+    largest = np.zeros(len(encoded.templates))
+    np.maximum.at(largest, encoded.template_of, encoded.feature("worst"))
+    return dict(zip((t.id for t in encoded.templates), np.clip(largest, 0, 2).tolist(), strict=True))
 
 
 def _distance(past: _Past, said: Floats, seen: dict[str, float]) -> float:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WRONG_KEPT = 200
 """Wrong candidates that a training case is compared with."""
-MOST_LOGS = 40
+MAX_LOGS = 40
 
 
 class PaperArchitecture:
@@ -79,7 +79,7 @@ class PaperArchitecture:
     def _logs(self, evidence: Evidence) -> Floats:
         """Mean vector of the log patterns that grew most."""
         scale = evidence.window.seconds / max(evidence.baseline.seconds, 1e-9)
-        grown = sorted(evidence.logs, key=lambda p: p.baseline_count * scale - p.count)[:MOST_LOGS]
+        grown = sorted(evidence.logs, key=lambda p: p.baseline_count * scale - p.count)[:MAX_LOGS]
         if not grown:
             return np.zeros(self._text.dimension, dtype=np.float32)
         return np.asarray(self._text.encode([f"{p.entity.name} {p.level} {p.pattern}" for p in grown]).mean(axis=0))

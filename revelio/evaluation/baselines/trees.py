@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.catalog import Catalog
-from revelio.encoders.query import COMPONENT, NEIGHBOURS, OWN, SURPRISE, EncodedIncident, QueryEncoder
+from revelio.encoders.query import COMPONENT, NEIGHBOURS, OWN, RARITY, EncodedIncident, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import RevelioError
 from revelio.evaluation.method import Example, Scores, from_weights
 from revelio.types import Incident, Query
 
-COLUMNS = (*(n for n in OWN if n not in SURPRISE), *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS)
+COLUMNS = (*(n for n in OWN if n not in RARITY), *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS)
 WRONG_KEPT = 60
 """Wrong candidates that an incident teaches with: so many of those that read the most unusual, and as many of all by lot.
 

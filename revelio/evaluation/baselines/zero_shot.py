@@ -11,7 +11,7 @@ from revelio.encoders.words import template_words
 from revelio.evaluation.method import Example, Scores, from_logits
 from revelio.types import Incident, Query
 
-_SHARPNESS = 20.0
+_SCALE = 20.0
 """Turns cosines into logits, as sentence encoders are trained (Reimers and Gurevych, 2019)."""
 
 
@@ -34,4 +34,4 @@ class ZeroShot:
         said = self._text.encode([incident.report])[0]
         asked = self._text.encode([f"{template_words(q.template)} {' '.join(v for _, v in q.bindings)}" for q in queries])
         cosine = (asked @ said).astype(np.float64)
-        return from_logits(_SHARPNESS * cosine, float(1.0 - cosine.max()))
+        return from_logits(_SCALE * cosine, float(1.0 - cosine.max()))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from revelio.encoders.evidence import Figure
-from revelio.encoders.implied import MOST, implied_reads, reads_here
+from revelio.encoders.inferred_reads import MOST, infer_reads, resolve_reads
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import CachingEncoder, HashingEncoder
 from revelio.types import Blank, Entity, Evidence, Feature, Incident, LogPattern, Query, QueryTemplate, Reading, Window
@@ -29,36 +29,36 @@ def function(name: str, title: str = "", kind: str = "service", reads: tuple[Rea
     [("get_error_logs", ERROR_LOGS), ("getMemoryUsage", MEMORY), ("list_pod_restarts", RESTARTS)],
 )
 def test_a_function_reads_the_figure_that_is_called_like_it(name: str, figure: Figure) -> None:
-    assert implied_reads([function(name)], [FIGURES], TEXT) == {name: (Reading(*figure, "both"),)}
+    assert infer_reads([function(name)], [FIGURES], TEXT) == {name: (Reading(*figure, "both"),)}
 
 
 def test_a_question_like_no_figure_reads_none() -> None:
-    assert implied_reads([function("whoami")], [FIGURES], TEXT) == {"whoami": ()}
-    assert implied_reads([function("get_error_logs")], [()], TEXT) == {}
+    assert infer_reads([function("whoami")], [FIGURES], TEXT) == {"whoami": ()}
+    assert infer_reads([function("get_error_logs")], [()], TEXT) == {}
 
 
 def test_only_figures_of_the_places_that_it_is_asked_of_are_read() -> None:
     logs, also = function("get_error_logs"), function("get_error_logs_again")
-    assert implied_reads([logs, also], [(MEMORY,), FIGURES], TEXT) == {logs.id: (), also.id: (Reading(*ERROR_LOGS, "both"),)}
+    assert infer_reads([logs, also], [(MEMORY,), FIGURES], TEXT) == {logs.id: (), also.id: (Reading(*ERROR_LOGS, "both"),)}
 
 
 def test_of_figures_that_are_called_alike_a_few_are_read() -> None:
     alike: tuple[Figure, ...] = tuple(("series", f"memory_usage_{letter}") for letter in "abcdefg")
-    assert len(implied_reads([function("memory_usage")], [alike], TEXT)["memory_usage"]) == MOST
+    assert len(infer_reads([function("memory_usage")], [alike], TEXT)["memory_usage"]) == MOST
 
 
 def test_what_was_learnt_is_read_also_where_it_is_not_there() -> None:
     logs, memory = function("get_error_logs"), function("getMemoryUsage")
-    learnt = {logs.id: (Reading(*ERROR_LOGS, "both"),)}
-    found = reads_here(
-        [logs, memory], [(MEMORY, ("logs", "error_free")), (MEMORY,)], TEXT, learnt | {"other": (Reading(*MEMORY),)}
+    learned = {logs.id: (Reading(*ERROR_LOGS, "both"),)}
+    found = resolve_reads(
+        [logs, memory], [(MEMORY, ("logs", "error_free")), (MEMORY,)], TEXT, learned | {"other": (Reading(*MEMORY),)}
     )
     assert found == {logs.id: (Reading(*ERROR_LOGS, "both"),), memory.id: (Reading(*MEMORY, "both"),)}
 
 
 def test_what_was_learnt_of_other_figures_is_forgotten_where_none_of_them_is() -> None:
     logs = function("get_error_logs")
-    assert reads_here([logs], [(ERROR_LOGS,)], TEXT, {logs.id: (Reading("features", "errors_logged"),)}) == {
+    assert resolve_reads([logs], [(ERROR_LOGS,)], TEXT, {logs.id: (Reading("features", "errors_logged"),)}) == {
         logs.id: (Reading(*ERROR_LOGS, "both"),)
     }
 
@@ -73,7 +73,7 @@ def seen() -> Evidence:
 
 def test_a_candidate_that_says_nothing_shows_what_one_that_says_it_shows() -> None:
     silent = function("get_memory_usage", "Memory usage of ${service}")
-    telling = replace(silent, reads=(Reading("features", "memoryUsage_MB", "both"),))
+    significant = replace(silent, reads=(Reading("features", "memoryUsage_MB", "both"),))
     encoder = QueryEncoder(CachingEncoder(TEXT), {}, {})
     report = TEXT.encode(["the cart is slow"])[0]
 
@@ -84,7 +84,7 @@ def test_a_candidate_that_says_nothing_shows_what_one_that_says_it_shows() -> No
         assert encoded.feature("rank").tolist() == [1.0, 0.0]
         return encoded.features
 
-    np.testing.assert_array_equal(features(silent), features(telling))
+    np.testing.assert_array_equal(features(silent), features(significant))
 
 
 def test_a_question_about_the_whole_system_reads_it_anywhere() -> None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.encoders.evidence import Figure, Glance, Ints, component
+from revelio.encoders.evidence import EvidenceIndex, Figure, Ints, component
 from revelio.types import Query, QueryTemplate, Reading
 
 Bools = NDArray[np.bool_]
@@ -42,7 +42,7 @@ class Readings:
     tool: Ints
     tools: tuple[str, ...]
 
-    def distances(self, view: Glance) -> tuple[NDArray[np.float64], Bools]:
+    def distances(self, view: EvidenceIndex) -> tuple[NDArray[np.float64], Bools]:
         """``[R]``: the distance of each reading in its bad direction, and whether there is one."""
         line = np.array([*map(view.entities.get, self.entities, repeat(-1)), -1])
         column = np.array([*map(view.figures.get, self.figures, repeat(-1))], dtype=np.int64)
@@ -52,16 +52,16 @@ class Readings:
         # One more row for "no such figure", so that -1 finds it.
         up, down = np.append(view.up, 0.0)[first], np.append(view.down, 0.0)[first]
         found = np.where(self.up & self.down, np.maximum(up, down), np.where(self.down, down, up))
-        furthest = view.furthest(set(self.anywhere.values()))
+        largest = view.largest(set(self.anywhere.values()))
         for row, reading in self.anywhere.items():
-            if reading in furthest:
-                found[row], known[row] = furthest[reading], True
+            if reading in largest:
+                found[row], known[row] = largest[reading], True
         answered = np.array([tool not in view.missing for tool in self.tools], dtype=bool)
         return found, known | (self.silent & answered[self.tool])
 
 
 @dataclass(frozen=True, slots=True)
-class Lineup:
+class CandidateIndex:
     """The candidates as arrays.
 
     ``tool_of [T]`` and ``template_of [N]`` say what belongs to what. ``places`` are the different names that candidates are
@@ -83,7 +83,7 @@ class Lineup:
     blanks: Ints
     readings: Readings
 
-    def unsaid(self) -> tuple[tuple[QueryTemplate, tuple[str, ...]], ...]:
+    def undeclared(self) -> tuple[tuple[QueryTemplate, tuple[str, ...]], ...]:
         """The templates that do not say what they read, each with all names that its candidates are bound to."""
         return tuple((t, self._asked_of(number)) for number, t in enumerate(self.templates) if not t.reads)
 
@@ -96,7 +96,7 @@ class Lineup:
         return _readings(self.queries, [bound_names(q) for q in self.queries], self.tools, reads)
 
 
-def line_up(queries: tuple[Query, ...]) -> Lineup:
+def index_candidates(queries: tuple[Query, ...]) -> CandidateIndex:
     """Read the candidates once."""
     templates = tuple({q.template.id: q.template for q in queries}.values())
     tools = tuple(dict.fromkeys(t.tool for t in templates))
@@ -105,7 +105,7 @@ def line_up(queries: tuple[Query, ...]) -> Lineup:
     names = tuple(sorted({n for at in places for n in at}))
     here = tuple(component(at[0]) if at else "" for at in places)
     place_of = _indices(bound, places)
-    return Lineup(
+    return CandidateIndex(
         queries=queries,
         tools=tools,
         templates=templates,
@@ -131,12 +131,12 @@ def bound_names(query: Query) -> tuple[str, ...]:
 
 
 def _readings(
-    queries: tuple[Query, ...], bound: list[tuple[str, ...]], tools: tuple[str, ...], implied: Mapping[str, tuple[Reading, ...]]
+    queries: tuple[Query, ...], bound: list[tuple[str, ...]], tools: tuple[str, ...], inferred: Mapping[str, tuple[Reading, ...]]
 ) -> Readings:
     rows = [
         (i, at, r)
         for i, (q, at) in enumerate(zip(queries, bound, strict=True))
-        for r in q.template.reads or implied.get(q.template.id, ())
+        for r in q.template.reads or inferred.get(q.template.id, ())
     ]
     entities = tuple(dict.fromkeys(n for at in bound for n in at))
     wanted = [(r.source, r.metric) for _, _, r in rows]

@@ -13,7 +13,7 @@ from revelio.catalog import Catalog
 from revelio.encoders.query import EncodedIncident
 from revelio.evaluation.runner import case
 from revelio.incidents.dataset import Dataset, LabelledIncident
-from revelio.ranker.refine import Lesson
+from revelio.ranker.fit_head import TrainingExample
 from revelio.ranker.scoring import rank
 from revelio.ranker.session import Ranker
 from revelio.store import SavedAnswer
@@ -21,7 +21,7 @@ from revelio.store import SavedAnswer
 FOUND, HELPFUL, NOT_USEFUL = 1.0, 0.3, 0.1
 """How much a verdict weighs: that a query showed the cause, that it or one that did was among the good ones, that it was not."""
 
-APART_S = 1800.0
+SAME_INCIDENT_S = 1800.0
 """Answers about one live system that are less than this apart speak of one incident."""
 
 REPORTS = 2
@@ -33,14 +33,14 @@ class Judged:
     """An answer that people judged: the last verdict on each query.
 
     ``group`` is what answers about the same incident share; ``found`` is the lesson that scores a model, None where nobody
-    found anything; ``lessons`` are all there are. ``until`` is the moment of the latest verdict in Unix seconds.
+    found anything; ``examples`` are all there are. ``until`` is the moment of the latest verdict in Unix seconds.
     """
 
     id: str
     group: str
     until: float
-    found: Lesson | None
-    lessons: tuple[Lesson, ...]
+    found: TrainingExample | None
+    examples: tuple[TrainingExample, ...]
     templates: frozenset[str]
     verdicts: tuple[int, int, int]
 
@@ -50,7 +50,7 @@ class Case:
     """A labelled incident told by one report."""
 
     incident: str
-    lesson: Lesson
+    example: TrainingExample
 
 
 def judged(answers: Iterable[SavedAnswer], ranker: Ranker, catalog: Catalog) -> list[Judged]:
@@ -86,7 +86,7 @@ def _cases(incident: LabelledIncident, ranker: Ranker, catalog: Catalog, tempera
             continue
         encoded = ranker.encode(example.incident, example.queries)
         right = np.flatnonzero((example.grades >= best) & (example.grades > 0))
-        yield Case(record.id, _lesson(encoded, ranker, right, 1.0, temperature))
+        yield Case(record.id, _example(encoded, ranker, right, 1.0, temperature))
 
 
 def _judged(answer: SavedAnswer, group: str, ranker: Ranker, catalog: Catalog) -> Judged | None:
@@ -98,19 +98,19 @@ def _judged(answer: SavedAnswer, group: str, ranker: Ranker, catalog: Catalog) -
         return None
     encoded = ranker.encode(incident, queries)
     good = [*at["found"], *at["helpful"]]
-    found = _lesson(encoded, ranker, at["found"], FOUND) if at["found"] else None
-    lessons = [found] if found else []
+    found = _example(encoded, ranker, at["found"], FOUND) if at["found"] else None
+    examples = [found] if found else []
     if at["helpful"]:
-        lessons.append(_lesson(encoded, ranker, good, HELPFUL))
+        examples.append(_example(encoded, ranker, good, HELPFUL))
     if at["not_useful"]:
         others = np.setdiff1d(np.arange(len(queries) + 1), at["not_useful"])
-        lessons.append(_lesson(encoded, ranker, others, NOT_USEFUL))
+        examples.append(_example(encoded, ranker, others, NOT_USEFUL))
     return Judged(
         id=answer.id,
         group=group,
         until=max(f.given_at for f in last.values()),
         found=found,
-        lessons=tuple(lessons),
+        examples=tuple(examples),
         templates=frozenset(queries[i].template.id for places in at.values() for i in places),
         verdicts=(len(at["found"]), len(at["helpful"]), len(at["not_useful"])),
     )
@@ -119,11 +119,13 @@ def _judged(answer: SavedAnswer, group: str, ranker: Ranker, catalog: Catalog) -
 _WEIGHTS = {"found": FOUND, "helpful": HELPFUL, "not_useful": NOT_USEFUL}
 
 
-def _lesson(encoded: EncodedIncident, ranker: Ranker, right: Iterable[int], weight: float, temperature: float = 1.0) -> Lesson:
+def _example(
+    encoded: EncodedIncident, ranker: Ranker, right: Iterable[int], weight: float, temperature: float = 1.0
+) -> TrainingExample:
     """``right`` are indices of outcomes; without any, that nothing points at a fault is right."""
     marked = np.zeros(len(encoded.queries) + 1, dtype=np.bool_)
     marked[list(right) or [-1]] = True
-    return Lesson(encoded, rank(encoded, ranker.logits(encoded), ranker.calibration, temperature), marked, weight)
+    return TrainingExample(encoded, rank(encoded, ranker.logits(encoded), ranker.calibration, temperature), marked, weight)
 
 
 def _groups(answers: list[SavedAnswer]) -> Iterator[str]:
@@ -134,7 +136,7 @@ def _groups(answers: list[SavedAnswer]) -> Iterator[str]:
         if answer.recorded is not None:
             yield f"recorded {answer.recorded}"
             continue
-        if incident.system != system or incident.opened_at - moment > APART_S:
+        if incident.system != system or incident.opened_at - moment > SAME_INCIDENT_S:
             name = answer.id
         system, moment = incident.system, incident.opened_at
         yield name

@@ -18,18 +18,18 @@ from revelio.types import Feature, Series, SpanFigures, SpanStat, Window
 Doubles = NDArray[np.float64]
 SPAN_METRICS = ("p95_ms", "median_ms", "self_ms", "errors", "count")
 
-RIPPLE = 1e-3
+RELATIVE_NOISE_FLOOR = 1e-3
 """The share of a metric's largest figure anywhere that is nothing to speak of, where nobody told what is."""
-_FARTHEST = 1e6
+_MAX_DEVIATION = 1e6
 """No ready-made figure is further than that, however it was made."""
-ENOUGH_PEERS = 3
+MIN_PEERS = 3
 """Entities with the same ready-made figure from which on they tell what is usual, where it comes without a past of its own."""
 
 _FIGURES = attrgetter("count", "errors", "median_ms", "p95_ms", "self_ms")
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesDistances:
+class SeriesDeviations:
     """Of each series ``[S]``: how far it is ``above`` and ``below`` its baseline, in spreads of the baseline.
 
     ``onset`` is when it left its baseline, 0 at the window's start, 1 at its end or never. A series without a finite value
@@ -42,7 +42,7 @@ class SeriesDistances:
     known: NDArray[np.bool_]
 
 
-def series_distances(series: Sequence[Series], baseline: Window, window: Window, floors: Doubles) -> SeriesDistances:
+def series_deviations(series: Sequence[Series], baseline: Window, window: Window, floors: Doubles) -> SeriesDeviations:
     """``revelio.anomaly.deviation`` up and down; ``floors [S]`` is the least spread of each, in its own unit."""
     clocks = [s.times for s in series]
     lengths = np.fromiter(map(len, clocks), np.int64, len(clocks))
@@ -66,10 +66,10 @@ def series_distances(series: Sequence[Series], baseline: Window, window: Window,
         high = (ordered * (column >= (now - half)[:, None])).sum(axis=1) / half
         above, below = (high - centre) / spread, (centre - low) / spread
     onset = np.where(outside.any(axis=1), outside.argmax(axis=1) / now, 1.0)
-    return SeriesDistances(above, below, onset, known)
+    return SeriesDeviations(above, below, onset, known)
 
 
-def span_distances(spans: Sequence[SpanStat], baseline: Window, window: Window) -> dict[str, Doubles]:
+def span_deviations(spans: Sequence[SpanStat], baseline: Window, window: Window) -> dict[str, Doubles]:
     """``[S]`` by each of ``SPAN_METRICS``: how far above its baseline it is."""
     now, before = _span_figures([s.now for s in spans]), _span_figures([s.before for s in spans])
     counted = (now["count"] > 0) & (before["count"] > 0)
@@ -79,7 +79,7 @@ def span_distances(spans: Sequence[SpanStat], baseline: Window, window: Window) 
     return found | {m: count_deviation(before[m], baseline.seconds, now[m], window.seconds) for m in ("errors", "count")}
 
 
-def feature_distances(features: Sequence[Feature]) -> Doubles:
+def feature_deviations(features: Sequence[Feature]) -> Doubles:
     """``[S]``: how far each ready-made figure is above its baseline, or without one above what its peers show.
 
     One that has neither is taken for a distance itself.
@@ -93,14 +93,16 @@ def feature_distances(features: Sequence[Feature]) -> Doubles:
         past = np.array([np.nan if (b := features[i].baseline) is None else b for i in own])
         alone = np.isnan(past)
         centre, spread = past, np.zeros_like(past)
-        if alone.sum() >= ENOUGH_PEERS:
+        if alone.sum() >= MIN_PEERS:
             usual = np.median(value[alone])
             centre = np.where(alone, usual, past)
             spread = np.where(alone, 1.4826 * np.median(np.abs(value[alone] - usual)), 0.0)
         largest = max(np.abs(value).max(), np.nan_to_num(np.abs(past)).max())
-        spread = np.maximum.reduce([spread, 0.15 * np.abs(centre), np.full_like(spread, max(RIPPLE * largest, 1e-9))])
+        spread = np.maximum.reduce(
+            [spread, 0.15 * np.abs(centre), np.full_like(spread, max(RELATIVE_NOISE_FLOOR * largest, 1e-9))]
+        )
         found[own] = np.where(np.isnan(centre), value, (value - centre) / spread)
-    return np.clip(np.nan_to_num(found), -_FARTHEST, _FARTHEST)
+    return np.clip(np.nan_to_num(found), -_MAX_DEVIATION, _MAX_DEVIATION)
 
 
 def _span_figures(figures: Sequence[SpanFigures]) -> dict[str, Doubles]:

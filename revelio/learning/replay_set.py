@@ -14,7 +14,7 @@ from revelio.errors import DatasetError, InvalidInputError
 from revelio.evaluation.runner import CONTROLS, TRAINING
 from revelio.incidents.dataset import MANIFEST, TEST_WRITERS, LabelledIncident, file_digest, open_dataset
 from revelio.incidents.exchange import Record, write_records
-from revelio.learning.lessons import REPORTS
+from revelio.learning.examples import REPORTS
 
 ONE_IN = 5
 """One in so many of the incidents that are held out is a control: whether a model still knows them is compared too."""

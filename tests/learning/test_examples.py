@@ -7,21 +7,21 @@ from pathlib import Path
 import numpy as np
 
 from revelio.incidents.dataset import open_dataset
-from revelio.learning.lessons import Case, labelled
+from revelio.learning.examples import Case, labelled
 from revelio.recommender import Recommender
 
 
 def _mean_certainty(cases: list[Case]) -> float:
-    return float(np.mean([np.exp(c.lesson.ranking.log_probability.max()) for c in cases]))
+    return float(np.mean([np.exp(c.example.ranking.log_probability.max()) for c in cases]))
 
 
 def test_at_a_higher_temperature_the_same_incidents_are_ranked_alike_and_with_less_certainty(
-    rehearsal: Path, base: Recommender
+    replay_set: Path, base: Recommender
 ) -> None:
-    dataset, catalog = open_dataset(rehearsal), base.catalog
+    dataset, catalog = open_dataset(replay_set), base.catalog
     sure = labelled(dataset, base.ranker, catalog, "train", most=6)
     unsure = labelled(dataset, base.ranker, catalog, "train", most=6, temperature=3.0)
 
     assert [c.incident for c in unsure] == [c.incident for c in sure]
-    assert all((a.lesson.right == b.lesson.right).all() for a, b in zip(sure, unsure, strict=True))
+    assert all((a.example.right == b.example.right).all() for a, b in zip(sure, unsure, strict=True))
     assert _mean_certainty(unsure) < _mean_certainty(sure) - 0.05

@@ -25,22 +25,22 @@ Reads = Mapping[str, tuple[Reading, ...]]
 """What templates read, by their id."""
 
 
-def reads_here(
-    templates: Sequence[QueryTemplate], there: Sequence[Sequence[Figure]], text: TextEncoder, learnt: Reads
+def resolve_reads(
+    templates: Sequence[QueryTemplate], there: Sequence[Sequence[Figure]], text: TextEncoder, learned: Reads
 ) -> dict[str, tuple[Reading, ...]]:
-    """``implied_reads``, but for templates of which is ``learnt`` what they read.
+    """``infer_reads``, but for templates of which is ``learned`` what they read.
 
     What is there in one incident is not all that could be: a figure of failures is often there only when something failed.
     What was learnt is no help where none of its figures is there at all: another system calls them otherwise.
     """
     known = {figure for some in there for figure in some}
-    spoken = any((r.source, r.metric) in known for reads in learnt.values() for r in reads)
-    sure = {t.id: learnt[t.id] for t in templates if t.id in learnt} if spoken else {}
+    spoken = any((r.source, r.metric) in known for reads in learned.values() for r in reads)
+    sure = {t.id: learned[t.id] for t in templates if t.id in learned} if spoken else {}
     unsure = [(t, some) for t, some in zip(templates, there, strict=True) if t.id not in sure]
-    return sure | implied_reads([t for t, _ in unsure], [some for _, some in unsure], text)
+    return sure | infer_reads([t for t, _ in unsure], [some for _, some in unsure], text)
 
 
-def implied_reads(
+def infer_reads(
     templates: Sequence[QueryTemplate], there: Sequence[Sequence[Figure]], text: TextEncoder
 ) -> dict[str, tuple[Reading, ...]]:
     """By template id what each of ``templates`` is taken to read of the figures that are ``there``, where it may be asked."""

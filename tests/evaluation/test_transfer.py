@@ -17,8 +17,8 @@ from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, labelled
 
 pytest.importorskip("torch")
 
-from revelio.evaluation import strangers as module
-from revelio.evaluation.strangers import Answered, answer_strangers, strangers, without_reads
+from revelio.evaluation import transfer as module
+from revelio.evaluation.transfer import TransferFigures, study_transfer, transfer_splits, without_reads
 from revelio.training.arguments import TrainArguments
 
 BUNDLED = Path(__file__).parents[2] / "revelio" / "bundled" / "model"
@@ -39,25 +39,25 @@ def kinds(records: tuple[Record, ...]) -> set[str]:
 
 
 def test_who_is_asked_about_shares_no_system_and_no_kind_with_who_was_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LEAST", 5)
-    found = strangers([i.record for i in runs()])
-    assert {(s.learnt[0].system, s.asked[0].system) for s in found} == {("ours", "theirs"), ("theirs", "ours")}
+    monkeypatch.setattr(module, "MIN_INCIDENTS", 5)
+    found = transfer_splits([i.record for i in runs()])
+    assert {(s.train[0].system, s.test[0].system) for s in found} == {("group", "theirs"), ("theirs", "ours")}
     for one in found:
-        assert len({r.system for r in one.learnt} | {r.system for r in one.asked}) == 2
-        assert kinds(one.learnt) | kinds(one.asked) == set(KINDS)
-        assert not kinds(one.learnt) & kinds(one.asked)
+        assert len({r.system for r in one.train} | {r.system for r in one.test}) == 2
+        assert kinds(one.train) | kinds(one.test) == set(KINDS)
+        assert not kinds(one.train) & kinds(one.test)
 
 
 def test_controls_are_learnt_from_and_never_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LEAST", 5)
-    for one in strangers([i.record for i in runs()]):
-        assert sum(r.fault is not None and r.fault.kind == "none" for r in one.learnt) == 5
-        assert all(r.fault is not None and r.fault.kind != "none" for r in one.asked)
+    monkeypatch.setattr(module, "MIN_INCIDENTS", 5)
+    for one in transfer_splits([i.record for i in runs()]):
+        assert sum(r.fault is not None and r.fault.kind == "none" for r in one.train) == 5
+        assert all(r.fault is not None and r.fault.kind != "none" for r in one.test)
 
 
 def test_one_system_alone_has_no_strangers() -> None:
     with pytest.raises(DatasetError, match="no two systems"):
-        strangers([labelled(n, "hog", "alpha").record for n in range(40)])
+        transfer_splits([labelled(n, "hog", "alpha").record for n in range(40)])
 
 
 def test_every_method_answers_and_their_means_count_each_incident_once(
@@ -66,26 +66,26 @@ def test_every_method_answers_and_their_means_count_each_incident_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "LEAST", 5)
-    monkeypatch.setattr(module, "strangers", lambda records: strangers(records)[:2])
+    monkeypatch.setattr(module, "MIN_INCIDENTS", 5)
+    monkeypatch.setattr(module, "transfer_splits", lambda records: transfer_splits(records)[:2])
     whole = TrainArguments(
         write_dataset(runs()), tmp_path / "work", catalog, device="cpu", epochs=2, folds=0, members=1, encoder=BUNDLED
     )
-    found = answer_strangers(whole)
-    methods = set(product(("full", "unsaid", "ready_made"), ("model", "boosted_trees", "anomaly")))
-    each, means = [a for a in found if a.strangers != "all"], [a for a in found if a.strangers == "all"]
+    found = study_transfer(whole)
+    methods = set(product(("full", "inferred_reads", "summary_features"), ("model", "boosted_trees", "anomaly")))
+    each, means = [a for a in found if a.split != "all"], [a for a in found if a.split == "all"]
     assert {(a.given, a.method) for a in each} == {(a.given, a.method) for a in means} == methods
     assert len(means) == len(methods)
     for mean in means:
-        own: list[Answered] = [a for a in each if (a.given, a.method) == (mean.given, mean.method)]
+        own: list[TransferFigures] = [a for a in each if (a.given, a.method) == (mean.given, mean.method)]
         assert mean.incidents == sum(a.incidents for a in own)
         assert mean.top1 == pytest.approx(sum(a.top1 * a.incidents for a in own) / mean.incidents)
         assert mean.confidence == pytest.approx(sum(a.confidence * a.incidents for a in own) / mean.incidents)
-        assert [a.anew3 is not None for a in (mean, *own)] == [mean.method == "model"] * (1 + len(own))
+        assert [a.reranked_top3 is not None for a in (mean, *own)] == [mean.method == "model"] * (1 + len(own))
 
     trained: list[object] = []
     monkeypatch.setattr(module, "train", lambda *arguments: trained.append(arguments))
-    assert answer_strangers(whole) == found
+    assert study_transfer(whole) == found
     assert trained == []
 
 

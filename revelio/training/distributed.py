@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ProcessGroup:
     """This process's number among all, how many there are, and the device it works on."""
 
     rank: int
@@ -53,20 +53,20 @@ class World:
 
 
 @contextmanager
-def world(device: str) -> Iterator[World]:
+def process_group(device: str) -> Iterator[ProcessGroup]:
     """Join the processes that torchrun started, for the block. ``InvalidInputError`` when there is no such device."""
     if device == "cuda" and not torch.cuda.is_available():
         raise InvalidInputError("device cuda was asked for, but torch sees no GPU; use --device cpu or auto")
     cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
-        yield World(0, 1, torch.device("cuda" if cuda else "cpu"))
+        yield ProcessGroup(0, 1, torch.device("cuda" if cuda else "cpu"))
         return
     local = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if cuda else torch.device("cpu")
     if cuda:
         torch.cuda.set_device(local)
     distributed.init_process_group("nccl" if cuda else "gloo")
     try:
-        yield World(distributed.get_rank(), distributed.get_world_size(), local)
+        yield ProcessGroup(distributed.get_rank(), distributed.get_world_size(), local)
     finally:
         distributed.destroy_process_group()

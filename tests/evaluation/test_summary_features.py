@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from revelio.evaluation.ready_made import ready_made
+from revelio.evaluation.summary_features import summary_features
 from revelio.types import Entity, Feature, SpanFigures, SpanStat
 from tests.ranker.conftest import labelled
 
@@ -17,7 +17,7 @@ def figures(features: tuple[Feature, ...], entity: str) -> dict[str, tuple[float
 
 def test_what_is_left_are_figures_then_and_now_and_nothing_else_changes() -> None:
     record = labelled(1, "hog", "alpha").record
-    made = ready_made(record)
+    made = summary_features(record)
     seen = made.evidence
     assert (seen.series, seen.logs, seen.spans, seen.changes) == ((), (), (), ())
     now, before = figures(seen.features, "alpha")["cpu"]
@@ -32,16 +32,16 @@ def test_what_is_left_are_figures_then_and_now_and_nothing_else_changes() -> Non
 
 
 def test_failures_in_logs_and_changes_of_state_are_counted() -> None:
-    failing = ready_made(labelled(2, "bug", "beta").record).evidence.features
+    failing = summary_features(labelled(2, "bug", "beta").record).evidence.features
     assert figures(failing, "beta")["error_log_lines"] == (40.0, 0.0)
-    stopped = ready_made(labelled(3, "stop", "gamma").record).evidence.features
+    stopped = summary_features(labelled(3, "stop", "gamma").record).evidence.features
     assert figures(stopped, "gamma")["status_changes"] == (1.0, 0.0)
 
 
 def test_spans_give_latency_failures_and_calls() -> None:
     record = labelled(4, "none", "beta").record
     stat = SpanStat(Entity("operation", "beta: GET /"), "beta", SpanFigures(20, 3, 5.0, 9.0), SpanFigures(30, 0, 4.0, 6.0))
-    made = ready_made(replace(record, evidence=replace(record.evidence, spans=(stat,))))
+    made = summary_features(replace(record, evidence=replace(record.evidence, spans=(stat,))))
     assert figures(made.evidence.features, "beta: GET /") == {
         "span_latency_p95": (9.0, 6.0),
         "span_errors": (3.0, 0.0),

@@ -7,9 +7,9 @@ import pytest
 from revelio.catalog import Catalog
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
-from revelio.training.background import against_the_others, background
 from revelio.training.batch import Example
 from revelio.training.examples import examples
+from revelio.training.null_distribution import leave_one_out, nulls
 from tests.ranker.conftest import labelled
 
 
@@ -21,25 +21,25 @@ def known(catalog: Catalog) -> list[Example]:
     return examples(incidents, catalog, text, QueryEncoder(text, {}, {}))
 
 
-def surprise(example: Example, template: str) -> float:
+def rarity(example: Example, template: str) -> float:
     encoded = example.encodings[0]
     here = [encoded.templates[t].id == template for t in encoded.template_of]
-    return float(encoded.feature("surprise")[here].max())
+    return float(encoded.feature("rarity")[here].max())
 
 
 def test_only_incidents_that_a_template_does_not_explain_say_what_is_usual_for_it(known: list[Example]) -> None:
-    usual = background(known).templates
+    usual = nulls(known).templates
     assert (usual["meters.cpu"].incidents, usual["journal.errors"].incidents) == (1, 11)
     assert usual["journal.errors"].readings == ()
 
 
 def test_an_incident_is_seen_against_all_others_and_not_against_itself(known: list[Example]) -> None:
-    found = against_the_others(known)
-    assert surprise(found[-1], "journal.errors") > 0.5
-    alone = against_the_others(known[-1:])
-    assert surprise(alone[0], "journal.errors") == 0.0
+    found = leave_one_out(known)
+    assert rarity(found[-1], "journal.errors") > 0.5
+    alone = leave_one_out(known[-1:])
+    assert rarity(alone[0], "journal.errors") == 0.0
 
 
 def test_the_examples_themselves_stay_as_they_are(known: list[Example]) -> None:
-    against_the_others(known)
-    assert surprise(known[-1], "journal.errors") == 0.0
+    leave_one_out(known)
+    assert rarity(known[-1], "journal.errors") == 0.0

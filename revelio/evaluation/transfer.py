@@ -16,9 +16,9 @@ from revelio.catalog import Catalog
 from revelio.errors import DatasetError
 from revelio.evaluation.baselines.anomaly import Anomaly
 from revelio.evaluation.baselines.trees import BoostedTrees
-from revelio.evaluation.ready_made import ready_made
 from revelio.evaluation.results import FaultFigures
 from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
+from revelio.evaluation.summary_features import summary_features
 from revelio.evaluation.trained import Trained
 from revelio.incidents.dataset import open_dataset
 from revelio.incidents.exchange import Record, write_records
@@ -28,30 +28,30 @@ from revelio.training.train import train
 
 ASKED = "new_app"
 """The split of the incidents that a model is asked about."""
-MEANS = ("top1", "confidence", "top3", "anew3", "template_top1", "place_top1")
-"""The figures of ``Answered`` that are means over incidents, as tables show them."""
-LEAST = 10
+MEANS = ("top1", "confidence", "top3", "reranked_top3", "template_top1", "place_top1")
+"""The figures of ``TransferFigures`` that are means over incidents, as tables show them."""
+MIN_INCIDENTS = 10
 """Incidents to learn from, and to be asked about, without which there is nothing to see."""
 
 
 @dataclass(frozen=True, slots=True)
-class Strangers:
+class TransferSplit:
     """Incidents to learn from, and incidents to be asked about, which have neither a system nor a kind of fault in common."""
 
     name: str
-    learnt: tuple[Record, ...]
-    asked: tuple[Record, ...]
+    train: tuple[Record, ...]
+    test: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """How a method answered for strangers: means over the incidents, each the mean over its reports.
+class TransferFigures:
+    """How one method ranked one transfer split: means over the incidents, each the mean over its reports.
 
-    ``confidence`` is the probability that the first query was given, ``anew3`` the model's top 3 where the list is ranked anew
-    after each result; None of other methods.
+    ``confidence`` is the mean probability of the first query. ``reranked_top3`` is the model's top 3 when the list is re-ranked
+    after each result; None for other methods.
     """
 
-    strangers: str
+    split: str
     given: str
     method: str
     incidents: int
@@ -60,34 +60,34 @@ class Answered:
     top3: float
     template_top1: float
     place_top1: float
-    anew3: float | None = None
+    reranked_top3: float | None = None
 
 
-def strangers(records: Sequence[Record]) -> tuple[Strangers, ...]:
+def transfer_splits(records: Sequence[Record]) -> tuple[TransferSplit, ...]:
     """Each application, with half of the kinds, against each other one, with the other half; controls are learned from too.
 
     Raises ``DatasetError`` where no two applications have enough incidents.
     """
-    found = tuple(s for s in _strangers(records) if min(len(s.learnt), len(s.asked)) >= LEAST)
+    found = tuple(s for s in _all_splits(records) if min(len(s.train), len(s.test)) >= MIN_INCIDENTS)
     if not found:
-        raise DatasetError(f"no two systems of the training split have {LEAST} incidents each with different kinds of faults")
+        raise DatasetError(f"no two systems of the training split have {MIN_INCIDENTS} incidents each and different fault kinds")
     return found
 
 
-def answer_strangers(whole: TrainArguments, progress: Progress = lambda what, done, total: None) -> tuple[Answered, ...]:
+def study_transfer(whole: TrainArguments, progress: Progress = lambda what, done, total: None) -> tuple[TransferFigures, ...]:
     """Train what is not in ``whole.out`` yet, and score it beside trees and distances; last come the means.
 
-    What each is given is ``full``, or ``unsaid``: a catalog whose templates do not say what they read; or ``ready_made``: that
-    catalog, and nothing but ready-made figures of each entity.
+    ``given`` is ``full``; ``inferred_reads``: a catalog whose templates declare no reads; or ``summary_features``: that catalog,
+    and summary features of each entity in place of raw telemetry.
     """
     dataset = open_dataset(whole.dataset)
-    found: list[Answered] = []
-    for one in strangers([i.record for i in dataset.read(TRAINING)]):
+    found: list[TransferFigures] = []
+    for one in transfer_splits([i.record for i in dataset.read(TRAINING)]):
         silent = without_reads(whole.catalog)
         for given, catalog, as_seen in (
             ("full", whole.catalog, _as_it_is),
-            ("unsaid", silent, _as_it_is),
-            ("ready_made", silent, ready_made),
+            ("inferred_reads", silent, _as_it_is),
+            ("summary_features", silent, summary_features),
         ):
             model = whole.out / one.name / given
             data = _written(one, as_seen, model / "data")
@@ -106,8 +106,8 @@ def answer_strangers(whole: TrainArguments, progress: Progress = lambda what, do
             for name, by_split in seen.by_method.items():
                 figures = by_split[ASKED]
                 assert isinstance(figures, FaultFigures)
-                anew = seen.runs[ASKED].reranked[2] if name == trained.name else None
-                found.append(_answered(one.name, given, "model" if name == trained.name else name, figures, anew))
+                reranked = seen.runs[ASKED].reranked[2] if name == trained.name else None
+                found.append(_transfer_figures(one.name, given, "model" if name == trained.name else name, figures, reranked))
     return (*found, *_means(found))
 
 
@@ -115,8 +115,8 @@ def _as_it_is(record: Record) -> Record:
     return record
 
 
-def _written(one: Strangers, as_seen: Callable[[Record], Record], folder: Path) -> Path:
-    parts = ((TRAINING, one.learnt), (ASKED, one.asked))
+def _written(one: TransferSplit, as_seen: Callable[[Record], Record], folder: Path) -> Path:
+    parts = ((TRAINING, one.train), (ASKED, one.test))
     records = [as_seen(replace(r, split=split)) for split, some in parts for r in some]
     write_records(folder / "incidents" / "all.jsonl", records)
     return folder
@@ -128,14 +128,14 @@ def without_reads(catalog: Catalog) -> Catalog:
     return Catalog(tuple(tools))
 
 
-def _strangers(records: Sequence[Record]) -> Iterator[Strangers]:
+def _all_splits(records: Sequence[Record]) -> Iterator[TransferSplit]:
     systems = sorted({r.system for r in records})
-    for learnt, asked in permutations(systems, 2):
+    for known, unknown in permutations(systems, 2):
         for half in (0, 1):
-            yield Strangers(
-                f"{learnt}-{asked}-{'ab'[half]}",
-                tuple(r for r in records if r.system == learnt and _half(r) in (half, None)),
-                tuple(r for r in records if r.system == asked and _half(r) == 1 - half),
+            yield TransferSplit(
+                f"{known}-{unknown}-{'ab'[half]}",
+                tuple(r for r in records if r.system == known and _half(r) in (half, None)),
+                tuple(r for r in records if r.system == unknown and _half(r) == 1 - half),
             )
 
 
@@ -147,12 +147,12 @@ def _half(record: Record) -> int | None:
     return hashlib.sha256(f"half/{fault.kind}".encode()).digest()[0] % 2
 
 
-def _answered(strangers: str, given: str, method: str, figures: FaultFigures, anew3: float | None) -> Answered:
+def _transfer_figures(split: str, given: str, method: str, figures: FaultFigures, reranked_top3: float | None) -> TransferFigures:
     shares = (figures.top1, figures.confidence, figures.top3, figures.template_top1, figures.place_top1)
-    return Answered(strangers, given, method, figures.incidents, *shares, anew3)
+    return TransferFigures(split, given, method, figures.incidents, *shares, reranked_top3)
 
 
-def _means(found: Sequence[Answered]) -> Iterator[Answered]:
+def _means(found: Sequence[TransferFigures]) -> Iterator[TransferFigures]:
     for given, method in dict.fromkeys((a.given, a.method) for a in found):
         own = [a for a in found if (a.given, a.method) == (given, method)]
         incidents = sum(a.incidents for a in own)
@@ -161,4 +161,4 @@ def _means(found: Sequence[Answered]) -> Iterator[Answered]:
             for share in MEANS
             if getattr(own[0], share) is not None
         }
-        yield Answered("all", given, method, incidents, **mean)
+        yield TransferFigures("all", given, method, incidents, **mean)

@@ -11,8 +11,8 @@ from revelio.catalog import Catalog
 from revelio.encoders.query import EncodedIncident, QueryEncoder, with_found
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import NotFoundError
-from revelio.ranker.findings import follow
-from revelio.ranker.scoring import DOUBT, Calibration, Logits, Ranking, rank
+from revelio.ranker.rerank import rerank
+from revelio.ranker.scoring import RUN_PENALTY, Calibration, Logits, Ranking, rank
 from revelio.recommender import Recommender
 from revelio.types import Finding, Incident, Query, RankedQuery
 from tests.ranker.conftest import PLACES, labelled
@@ -58,21 +58,21 @@ def incident() -> Incident:
     return labelled(5, "hog", "alpha").record.incident("it is slow")
 
 
-def learnt(incident: Incident, *shown: tuple[RankedQuery, float]) -> Incident:
+def learned(incident: Incident, *shown: tuple[RankedQuery, float]) -> Incident:
     return replace(incident, findings=tuple(Finding(q.query.template.id, q.query.bindings, s) for q, s in shown))
 
 
-def moves(recommender: Recommender, incident: Incident, *signals: float, k: int = 3) -> dict[str, str]:
+def rank_changes(recommender: Recommender, incident: Incident, *signals: float, k: int = 3) -> dict[str, str]:
     """Titles in the new order with the words of each, once the first queries showed these signals."""
     kept = recommender.recommend(incident, k).queries
-    anew = recommender.rerank(learnt(incident, *zip(kept, signals, strict=False)), kept, k)
-    assert [q.rank for q in anew.recommendation.queries] == list(range(1, len(anew.moves) + 1))
-    return {q.query.title: m.because for q, m in zip(anew.recommendation.queries, anew.moves, strict=True)}
+    reranked = recommender.rerank(learned(incident, *zip(kept, signals, strict=False)), kept, k)
+    assert [q.rank for q in reranked.recommendation.queries] == list(range(1, len(reranked.rank_changes) + 1))
+    return {q.query.title: m.because for q, m in zip(reranked.recommendation.queries, reranked.rank_changes, strict=True)}
 
 
 def test_a_result_that_shows_nothing_moves_its_query_down_and_others_up(recommender: Recommender, incident: Incident) -> None:
     first, *_ = before = [q.query.title for q in recommender.recommend(incident, 3).queries]
-    after = moves(recommender, incident, 0.0)
+    after = rank_changes(recommender, incident, 0.0)
     assert list(after).index(first) > 0
     assert set(before) < set(after)
     assert after[first] == "Down from 1: its result shows nothing unusual"
@@ -81,14 +81,14 @@ def test_a_result_that_shows_nothing_moves_its_query_down_and_others_up(recommen
 
 def test_a_result_that_stands_out_is_not_held_against_its_query(recommender: Recommender, incident: Incident) -> None:
     first = recommender.recommend(incident, 3).queries[0]
-    after = moves(recommender, incident, 0.9)
+    after = rank_changes(recommender, incident, 0.9)
     assert next(iter(after)) == first.query.title
     assert after[first.query.title] == "Same place: its result stands out"
 
 
 def test_what_comes_up_says_where_from_and_through_which_result(recommender: Recommender, incident: Incident) -> None:
     first = recommender.recommend(incident, 1).queries[0]
-    after = moves(recommender, incident, 0.9, k=4)
+    after = rank_changes(recommender, incident, 0.9, k=4)
     neighbour = next(t for t in after if "Memory" in t or "State" in t or "Errors" in t)
     assert after[neighbour].startswith("Up from ")
     assert after[neighbour].endswith(f"“{first.query.title}” stands out")
@@ -99,42 +99,45 @@ def test_probabilities_add_up_to_one_whatever_was_run(
     made: Made, catalog: Catalog, incident: Incident, signals: tuple[float, ...]
 ) -> None:
     queries = Recommender(made, catalog).candidates(incident)  # type: ignore[arg-type]
-    followed = follow(made, incident, queries, dict(enumerate(signals)))  # type: ignore[arg-type]
-    assert np.exp(followed.log_probability.astype(np.float64)).sum() == pytest.approx(1.0, abs=1e-4)
+    reranked = rerank(made, incident, queries, dict(enumerate(signals)))  # type: ignore[arg-type]
+    assert np.exp(reranked.log_probability.astype(np.float64)).sum() == pytest.approx(1.0, abs=1e-4)
 
 
 def test_everything_run_and_standing_out_is_still_a_ranking(made: Made, catalog: Catalog, incident: Incident) -> None:
     queries = Recommender(made, catalog).candidates(incident)[:3]  # type: ignore[arg-type]
-    followed = follow(made, incident, queries, {0: 1.0, 1: 1.0, 2: 1.0})  # type: ignore[arg-type]
-    assert np.exp(followed.log_probability).sum() == pytest.approx(1.0, abs=1e-4)
+    reranked = rerank(made, incident, queries, {0: 1.0, 1: 1.0, 2: 1.0})  # type: ignore[arg-type]
+    assert np.exp(reranked.log_probability).sum() == pytest.approx(1.0, abs=1e-4)
 
 
 def test_factors_of_each_query_multiply_to_its_probability(recommender: Recommender, incident: Incident) -> None:
     kept = recommender.recommend(incident, 3).queries
-    anew = recommender.rerank(learnt(incident, (kept[0], 0.9), (kept[1], 0.1)), kept, 3)
-    for q in anew.recommendation.queries:
+    reranked = recommender.rerank(learned(incident, (kept[0], 0.9), (kept[1], 0.1)), kept, 3)
+    for q in reranked.recommendation.queries:
         assert np.exp(sum(f.log_probability for f in q.factors)) == pytest.approx(q.probability)
-    assert {f.name for f in anew.recommendation.queries[-1].factors} == {"tool", "template", "values", "results"}
+    assert {f.name for f in reranked.recommendation.queries[-1].factors} == {"tool", "template", "values", "results"}
 
 
 def test_without_a_finding_nothing_moves(recommender: Recommender, incident: Incident) -> None:
     kept = recommender.recommend(incident, 3).queries
-    anew = recommender.rerank(incident, kept, 3)
-    assert anew.recommendation.queries == kept
-    assert {m.because for m in anew.moves} == {"Same place: no result yet"}
+    reranked = recommender.rerank(incident, kept, 3)
+    assert reranked.recommendation.queries == kept
+    assert {m.because for m in reranked.rank_changes} == {"Same place: no result yet"}
 
 
 def test_what_the_catalog_no_longer_has_comes_last_as_it_was(recommender: Recommender, incident: Incident) -> None:
     kept = recommender.recommend(incident, 2).queries
     gone = replace(kept[0], query=replace(kept[0].query, bindings=(("container", "gone"),)))
-    anew = recommender.rerank(learnt(incident, (kept[1], 0.9)), (gone, kept[1]), 2)
-    assert (anew.recommendation.queries[-1].query, anew.recommendation.queries[-1].probability) == (gone.query, gone.probability)
-    assert "no longer" in anew.moves[-1].because
+    reranked = recommender.rerank(learned(incident, (kept[1], 0.9)), (gone, kept[1]), 2)
+    assert (reranked.recommendation.queries[-1].query, reranked.recommendation.queries[-1].probability) == (
+        gone.query,
+        gone.probability,
+    )
+    assert "no longer" in reranked.rank_changes[-1].because
 
 
 def test_many_results_cost_a_bounded_number_of_passes(made: Made, catalog: Catalog, incident: Incident) -> None:
     queries = Recommender(made, catalog).candidates(incident)  # type: ignore[arg-type]
-    follow(made, incident, queries, dict.fromkeys(range(len(queries)), 0.7))  # type: ignore[arg-type]
+    rerank(made, incident, queries, dict.fromkeys(range(len(queries)), 0.7))  # type: ignore[arg-type]
     assert made.passes <= 11
 
 
@@ -159,8 +162,8 @@ def test_a_dull_result_casts_doubt_on_its_tool_unless_another_of_its_results_sta
     encoded = made.encode(incident, queries)
     plain = made.ranking(replace(encoded, features=with_found(encoded, {first: 0.0})))
 
-    dull = follow(made, incident, queries, {first: 0.0})  # type: ignore[arg-type]
-    assert _odds(dull.after, second) == pytest.approx(_odds(plain, second) - DOUBT, abs=1e-3)
+    normal = rerank(made, incident, queries, {first: 0.0})  # type: ignore[arg-type]
+    assert _odds(normal.after, second) == pytest.approx(_odds(plain, second) - RUN_PENALTY, abs=1e-3)
 
-    beside = follow(made, incident, queries, {first: 0.0, second: 0.9})  # type: ignore[arg-type]
+    beside = rerank(made, incident, queries, {first: 0.0, second: 0.9})  # type: ignore[arg-type]
     assert beside.log_probability[second] == pytest.approx(plain.log_probability[second], abs=1e-5)

@@ -13,7 +13,7 @@ from revelio.training.losses import log_probabilities
 from revelio.training.network import Network, logsumexp
 
 
-class Committee(nn.Module):
+class Ensemble(nn.Module):
     """A query is as probable as the members say on average.
 
     Each is sure of itself where it has seen little, and each in another way (Lakshminarayanan et al., 2017, arXiv:1612.01474).

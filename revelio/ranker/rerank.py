@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from revelio.anomaly import SIGNIFICANT
 from revelio.encoders.query import EncodedIncident, with_found
 from revelio.encoders.report import Floats
-from revelio.ranker.scoring import Ranking, doubted
+from revelio.ranker.scoring import Ranking, penalized
 from revelio.ranker.session import Ranker
 from revelio.types import Incident, Query
 
@@ -22,7 +22,7 @@ _CERTAIN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class Reranked:
     """Two rankings of the same candidates: ``before`` any was run, and ``after``, whose probabilities add up to 1.
 
     ``log_left [N]`` is 0 for a query whose result stands out; for any other the logarithm of the probability that none of
@@ -60,7 +60,7 @@ class Followed:
         return next(overtaken, None)
 
 
-def follow(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]) -> Followed:
+def rerank(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]) -> Reranked:
     """Rank anew, given the signal that candidates (by their index) showed when they were run.
 
     The network learnt from people who went on looking: whatever was run did not show the cause, and its tool may not show it at
@@ -76,29 +76,29 @@ def follow(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found
             passes[known] = ranker.ranking(replace(encoded, features=with_found(encoded, some)) if some else encoded)
         return passes[known]
 
-    telling = [i for i, signal in found.items() if signal >= SIGNIFICANT]
-    dull = {i: signal for i, signal in found.items() if signal < SIGNIFICANT}
+    significant = [i for i, signal in found.items() if signal >= SIGNIFICANT]
+    normal = {i: signal for i, signal in found.items() if signal < SIGNIFICANT}
     before = given({})
     # What its neighbours fail to show is not held against a tool while one of its results stands out.
-    suspects, everything = given(dull), doubted(given(found), encoded, found)
-    rest = without(everything, encoded, telling)
-    left = max(_CERTAIN, 1.0 - float(np.exp(suspects.log_probability[telling]).sum()))
+    suspects, everything = given(normal), penalized(given(found), encoded, found)
+    rest = excluding(everything, encoded, significant)
+    left = max(_CERTAIN, 1.0 - float(np.exp(suspects.log_probability[significant]).sum()))
     log_left = np.full(len(queries), np.log(left), dtype=np.float32)
-    log_left[telling] = 0.0
+    log_left[significant] = 0.0
     after = replace(
         rest,
-        log_tool=_mixed(rest.log_tool, suspects.log_tool, telling),
-        log_template=_mixed(rest.log_template, suspects.log_template, telling),
-        log_value=_mixed(rest.log_value, suspects.log_value, telling),
+        log_tool=_mixed(rest.log_tool, suspects.log_tool, significant),
+        log_template=_mixed(rest.log_template, suspects.log_template, significant),
+        log_value=_mixed(rest.log_value, suspects.log_value, significant),
         abstain=everything.abstain,
     )
     weighed = tuple(sorted(found, key=lambda i: -before.log_probability[i])[:_WEIGHED])
     others = [{j: s for j, s in found.items() if j != i} for i in weighed]
-    weights = [everything.log_probability - doubted(given(fewer), encoded, fewer).log_probability for fewer in others]
-    return Followed(encoded, before, after, log_left, weighed, np.array(weights, dtype=np.float32))
+    weights = [everything.log_probability - penalized(given(fewer), encoded, fewer).log_probability for fewer in others]
+    return Reranked(encoded, before, after, log_left, weighed, np.array(weights, dtype=np.float32))
 
 
-def without(ranking: Ranking, encoded: EncodedIncident, gone: Collection[int]) -> Ranking:
+def excluding(ranking: Ranking, encoded: EncodedIncident, gone: Collection[int]) -> Ranking:
     """The ranking given that none of the candidates ``gone`` shows the cause: theirs becomes minus infinity."""
     if not gone:
         return ranking

@@ -15,7 +15,7 @@ _SPANS = {"p95_ms": "span_latency_p95", "errors": "span_errors", "count": "span_
 _ERRORS = frozenset({"error", "fatal", "critical"})
 
 
-def ready_made(record: Record) -> Record:
+def summary_features(record: Record) -> Record:
     """The record with the means of its series, the figures of its spans and the counts of its log lines and changes alone."""
     seen = record.evidence
     features = (*_series(seen), *_spans(seen), *_logs(seen), *_changes(seen))
