@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from revelio.anomaly import SIGNIFICANT_SIGMA
@@ -12,31 +14,38 @@ from revelio.encoders.query import FEATURES, EncodedIncident
 from revelio.ranker.scoring import Ranking
 from revelio.types import Factor
 
-_FAMILY_WORDS = {
-    "series_up": "a metric of {place} rose",
-    "series_down": "a metric of {place} fell",
-    "latency": "{place} answers more slowly than before",
-    "errors": "requests at {place} fail more often",
-    "self_time": "time is spent inside {place} itself",
-    "logs": "{place} logs more problems than before",
-    "changes": "the state of {place} changed",
+_FAMILY_FACTS = {
+    "series_up": "A metric of {target} is above its baseline",
+    "series_down": "A metric of {target} is below its baseline",
+    "latency": "{target} is slower than its baseline",
+    "errors": "{target} fails more often than its baseline",
+    "self_time": "{target} spends more time in its own code",
+    "logs": "{target} logs more errors and warnings",
+    "changes": "The state of {target} changed",
 }
-_PRESENT = float(squash(np.array([SIGNIFICANT_SIGMA], dtype=np.float32))[0])
-_SAYS_NOTHING = 0.25
-"""Squashed distance (about 1 spread) under which a figure is not worth a word."""
+_TEXT_MATCH = ("Best", "Second-best", "Third-best")
+_ANOMALOUS = float(squash(np.array([SIGNIFICANT_SIGMA], dtype=np.float32))[0])
+_MIN_DEVIATION = 0.25
+"""Squashed deviation (about 1σ) below which a reading is not mentioned."""
 
-_SELDOM = 0.5
-"""The surprise, one incident in ten, from which on it is worth a word."""
+_MIN_RARITY = 0.5
+"""The rarity (1 in 10 incidents) above which it is mentioned."""
 
-_WORTH_SAYING = 0.7
-"""By how much feedback has to change a log-probability, either way, before it is worth a word: about a factor of 2."""
+_MIN_GAIN = 0.7
+"""By how much feedback has to change a log-probability, either way, to be mentioned: about a factor of 2."""
 
 
-def factors(encoded: EncodedIncident, ranking: Ranking, index: int) -> tuple[Factor, ...]:
-    """Tool, template and (where the template has blanks) values, for candidate ``index`` of the ranking."""
+def factors(
+    encoded: EncodedIncident, ranking: Ranking, index: int, titles: Mapping[str, str] | None = None
+) -> tuple[Factor, ...]:
+    """Tool, template and (where the template has blanks) values, for candidate ``index`` of the ranking.
+
+    ``titles`` gives tools by name as people call them; a tool without one goes by its name.
+    """
     query = encoded.queries[index]
+    title = (titles or {}).get(query.template.tool, query.template.tool)
     parts = [
-        Factor("tool", float(ranking.log_tool[index]), _tool_facts(encoded, index)),
+        Factor("tool", float(ranking.log_tool[index]), _tool_facts(encoded, index, title)),
         Factor("template", float(ranking.log_template[index]), _learned_facts(ranking, index) + _template_facts(encoded, index)),
     ]
     facts = _value_facts(encoded, index) if query.bindings else ()
@@ -44,20 +53,21 @@ def factors(encoded: EncodedIncident, ranking: Ranking, index: int) -> tuple[Fac
     return tuple(parts)
 
 
-def _tool_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
-    tool = int(encoded.tool_of[encoded.template_of[index]])
-    own = encoded.tool_of[encoded.template_of] == tool
-    lit = len(set(encoded.template_of[own & (encoded.feature("worst") >= _PRESENT)].tolist()))
-    name = encoded.tools[tool]
+def _tool_facts(encoded: EncodedIncident, index: int, title: str) -> tuple[str, ...]:
+    own = encoded.tool_of[encoded.template_of] == encoded.tool_of[encoded.template_of[index]]
     if not encoded.feature("present")[own].any():
-        return (f"the snapshot holds nothing that {name} would show; the report alone speaks for it",)
-    return (f"{lit} of {int((encoded.tool_of == tool).sum())} questions for {name} would show something out of the ordinary",)
+        return (f"No {title} data; ranked on the report alone",)
+    anomalous, count = int((own & (encoded.feature("worst") >= _ANOMALOUS)).sum()), int(own.sum())
+    queries = f"{count:,} {title} {'query' if count == 1 else 'queries'}"
+    if not anomalous:
+        return (f"No anomaly in {queries}",)
+    return (f"{anomalous:,} of {queries} {'is' if anomalous == 1 else 'are'} anomalous",)
 
 
 def _learned_facts(ranking: Ranking, index: int) -> tuple[str, ...]:
-    if not len(ranking.learned) or abs(float(ranking.learned[index])) < _WORTH_SAYING:
+    if not len(ranking.learned) or abs(float(ranking.learned[index])) < _MIN_GAIN:
         return ()
-    return ("what people said of earlier answers speaks " + ("for it" if ranking.learned[index] > 0 else "against it"),)
+    return (f"{'Raised' if ranking.learned[index] > 0 else 'Lowered'} by feedback on earlier answers",)
 
 
 def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
@@ -65,54 +75,57 @@ def _template_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     own = encoded.template_of == template
     facts = []
     if encoded.feature("present")[own].any():
-        reading = _reading(encoded, template, float(encoded.feature("worst")[own].max()))
-        seldom = _seldom(float(encoded.feature("rarity")[own].max()))
-        facts.append(f"at its clearest place {reading}{seldom}" if reading else "all that it would show is as before")
+        peak = float(encoded.feature("worst")[own].max())
+        if abs(peak) < _MIN_DEVIATION:
+            facts.append("No anomaly")
+        elif _reads_changes(encoded, template):
+            facts.append(f"A change during the incident{_rare(encoded, own, 'shows one')}")
+        else:
+            facts.append(f"Peak deviation {_sigma(peak)} from baseline{_rare(encoded, own, 'deviates this much')}")
     similarity = encoded.template_text @ encoded.report
-    place = int((similarity > similarity[template]).sum()) + 1
-    if place <= 3:
-        facts.append(f"its wording is {_ordinal(place)} closest to the report")
+    better = int((similarity > similarity[template]).sum())
+    if better < len(_TEXT_MATCH):
+        facts.append(f"{_TEXT_MATCH[better]} text match with the report")
     return tuple(facts)
 
 
 def _value_facts(encoded: EncodedIncident, index: int) -> tuple[str, ...]:
     template = int(encoded.template_of[index])
     name = bound_names(encoded.queries[index])[0]
-    place, here = name.replace("->", " to "), component(name)
+    target, here = name.replace("->", " to "), component(name)
     read = dict(zip(FEATURES, encoded.features[index].tolist(), strict=True))
     weighed: list[tuple[float, str]] = []
-    if read["present"] and abs(read["worst"]) >= _SAYS_NOTHING:
+    if read["present"] and abs(read["worst"]) >= _MIN_DEVIATION:
         peers = int((encoded.template_of == template).sum())
-        top = f", the largest of {peers}" if read["best"] and peers > 1 else ""
-        weighed.append((abs(read["worst"]) + read["best"], f"{_reading(encoded, template, read['worst'])}{top}"))
+        largest = f", largest deviation of {peers:,} targets" if read["best"] and peers > 1 else ""
+        changed = _reads_changes(encoded, template)
+        fact = "Changed during the incident" if changed else f"{_sigma(read['worst'])} from baseline{largest}"
+        weighed.append((abs(read["worst"]) + read["best"], fact))
     if read["mentioned"] > 0:
-        weighed.append((1.5 * read["mentioned"], f"the report speaks of {place}"))
+        weighed.append((1.5 * read["mentioned"], f"The report mentions {target}"))
     elif read["name_similarity_rank"] >= 1.0:
-        weighed.append((0.4, f"the report sounds most like {place}"))
-    for family, words in _FAMILY_WORDS.items():
+        weighed.append((0.4, f"{target} is the best text match with the report"))
+    for family, words in _FAMILY_FACTS.items():
         value = read[family]
-        if value >= _PRESENT:
+        if value >= _ANOMALOUS:
             standing = read[f"{family}_rank"]
-            first = ", more than anywhere else" if standing >= 1.0 else ""
-            weighed.append((value * (0.5 + standing), words.format(place=here) + first))
+            most = ", more than any other component" if standing >= 1.0 else ""
+            weighed.append((value * (0.5 + standing), words.format(target=here) + most))
     return tuple(text for _, text in sorted(weighed, key=lambda w: -w[0])[:3])
 
 
-def _reading(encoded: EncodedIncident, template: int, squashed: float) -> str:
-    """What a query of that template would show, in words; "" when that is nothing out of the ordinary."""
-    if abs(squashed) < _SAYS_NOTHING:
-        return ""
-    if {r.source for r in encoded.templates[template].reads} == {"changes"}:
-        return "it shows a change during the incident"
-    distance = float(np.expm1(3.0 * abs(squashed)))
-    times = f"{distance:.0f}" if distance < 100 else "over 100"
-    return f"its figure is {times} times its usual variation away from normal"
+def _reads_changes(encoded: EncodedIncident, template: int) -> bool:
+    """Whether all that the template reads are discrete changes, whose deviation is a constant."""
+    return {r.source for r in encoded.templates[template].reads} == {"changes"}
 
 
-def _seldom(rarity: float) -> str:
+def _sigma(squashed: float) -> str:
+    """The deviation in words; undoes ``squash``."""
+    deviation = float(np.expm1(3.0 * abs(squashed)))
+    return f"{deviation:.0f}σ" if deviation < 100 else "over 100σ"
+
+
+def _rare(encoded: EncodedIncident, own: np.ndarray, verb: str) -> str:
     """How few incidents with other causes show as much; "" when many do."""
-    return f", as in one of {ONE_IN**rarity:.0f} incidents with other causes" if rarity >= _SELDOM else ""
-
-
-def _ordinal(n: int) -> str:
-    return {1: "the", 2: "second", 3: "third"}[n]
+    rarity = float(encoded.feature("rarity")[own].max())
+    return f"; 1 in {ONE_IN**rarity:,.0f} incidents with another cause {verb}" if rarity >= _MIN_RARITY else ""

@@ -1,4 +1,4 @@
-"""Why a query stands where it stands once results came back, in words."""
+"""Why a query's rank changed after results, in words."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from dataclasses import dataclass
 from revelio.anomaly import SIGNIFICANT
 from revelio.ranker.rerank import Reranked
 
-_STANDS_OUT, _DULL = "stands out", "shows nothing unusual"
-
 
 @dataclass(frozen=True, slots=True)
 class RankChange:
-    """Where a query stood before any was run, from 1, and in words why it stands where it stands now."""
+    """The rank of a query before any was run, from 1, and why it has another one now; "" where it has not."""
 
     before: int
     because: str
 
 
-def rank_change(reranked: Reranked, found: Mapping[int, float], index: int, before: int, place: int) -> RankChange:
-    """The move of a candidate to ``place``; ``found`` is the signal of every candidate that was run, by index."""
-    up = place < before
-    moved = f"{'Up' if up else 'Down'} from {before}" if place != before else "Same place"
-    if index in found:
-        significant = found[index] >= SIGNIFICANT
-        joint = ":" if place == before or significant == up else ", although"
-        return RankChange(before, f"{moved}{joint} its result {_STANDS_OUT if significant else _DULL}")
-    if place == before:
-        return RankChange(before, f"{moved}: no result yet")
+def rank_change(reranked: Reranked, found: Mapping[int, float], index: int, before: int, rank: int) -> RankChange:
+    """The change of a candidate to ``rank``; ``found`` is the signal of every candidate that was run, by index."""
+    if rank == before:
+        return RankChange(before, "")
+    up = rank < before
+    return RankChange(before, f"Was {before}: {_reason(reranked, found, index, up=up)}")
+
+
+def _reason(reranked: Reranked, found: Mapping[int, float], index: int, *, up: bool) -> str:
+    signal = found.get(index)
+    if signal is not None and (signal >= SIGNIFICANT) == up:
+        return f"its result is {'anomalous' if up else 'normal'}"
     mover = reranked.mover(index, up=up)
-    if mover is None:
-        return RankChange(before, f"{moved}: others {'fell' if up else 'gained'}")
+    if mover is None or mover == index:
+        return "others ranked lower after results" if up else "others now explain more"
     title = reranked.encoded.queries[mover].title
-    return RankChange(before, f"{moved}: “{title}” {_STANDS_OUT if found[mover] >= SIGNIFICANT else _DULL}")
+    if found[mover] < SIGNIFICANT:
+        return f"“{title}” is normal"
+    return f"“{title}” is anomalous" if up else f"“{title}” now explains more"

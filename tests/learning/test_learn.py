@@ -82,7 +82,7 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     assert answer.no_fault_probability < base.recommend(found).no_fault_probability
     assert answer.model == attempt.after
     told = [fact for q in answer.queries for f in q.factors for fact in f.because]
-    assert "what people said of earlier answers speaks for it" in told
+    assert "Raised by feedback on earlier answers" in told
 
     service.model.versions().use("base")
     assert service.recommender.model == base.model, "the way back"

@@ -75,23 +75,23 @@ def test_a_result_that_shows_nothing_moves_its_query_down_and_others_up(recommen
     after = rank_changes(recommender, incident, 0.0)
     assert list(after).index(first) > 0
     assert set(before) < set(after)
-    assert after[first] == "Down from 1: its result shows nothing unusual"
-    assert after[next(iter(after))] == f"Up from 2: “{first}” shows nothing unusual"
+    assert after[first] == "Was 1: its result is normal"
+    assert after[next(iter(after))] == f"Was 2: “{first}” is normal"
 
 
 def test_a_result_that_stands_out_is_not_held_against_its_query(recommender: Recommender, incident: Incident) -> None:
     first = recommender.recommend(incident, 3).queries[0]
     after = rank_changes(recommender, incident, 0.9)
     assert next(iter(after)) == first.query.title
-    assert after[first.query.title] == "Same place: its result stands out"
+    assert after[first.query.title] == "", "its rank did not change"
 
 
 def test_what_comes_up_says_where_from_and_through_which_result(recommender: Recommender, incident: Incident) -> None:
     first = recommender.recommend(incident, 1).queries[0]
     after = rank_changes(recommender, incident, 0.9, k=4)
     neighbour = next(t for t in after if "Memory" in t or "State" in t or "Errors" in t)
-    assert after[neighbour].startswith("Up from ")
-    assert after[neighbour].endswith(f"“{first.query.title}” stands out")
+    assert after[neighbour].startswith("Was ")
+    assert after[neighbour].endswith(f"“{first.query.title}” is anomalous")
 
 
 @pytest.mark.parametrize("signals", [(0.0,), (0.9,), (0.9, 0.0), (0.9, 0.8, 0.7), (0.0, 0.0, 0.0)])
@@ -121,7 +121,9 @@ def test_without_a_finding_nothing_moves(recommender: Recommender, incident: Inc
     kept = recommender.recommend(incident, 3).queries
     reranked = recommender.rerank(incident, kept, 3)
     assert reranked.recommendation.queries == kept
-    assert {m.because for m in reranked.rank_changes} == {"Same place: no result yet"}
+    assert {m.because for m in reranked.rank_changes} == {""}
+    first = recommender.recommend(incident, 3)
+    assert reranked.recommendation.no_fault_probability == first.no_fault_probability > 0.0
 
 
 def test_what_the_catalog_no_longer_has_comes_last_as_it_was(recommender: Recommender, incident: Incident) -> None:
@@ -132,7 +134,21 @@ def test_what_the_catalog_no_longer_has_comes_last_as_it_was(recommender: Recomm
         gone.query,
         gone.probability,
     )
-    assert "no longer" in reranked.rank_changes[-1].because
+    assert reranked.rank_changes[-1].because == "Not re-ranked: no longer a candidate"
+
+
+def test_a_query_that_falls_although_its_result_is_anomalous_names_what_explains_more(
+    recommender: Recommender, incident: Incident
+) -> None:
+    kept = recommender.recommend(incident, 12).queries
+    reranked = recommender.rerank(learned(incident, (kept[0], 0.9), (kept[4], 0.9), (kept[11], 0.9)), kept, 12)
+    for query, change in zip(reranked.recommendation.queries, reranked.rank_changes, strict=True):
+        ran = query.query.id in {kept[i].query.id for i in (0, 4, 11)}
+        if query.rank > change.before:
+            assert change.because.startswith(f"Was {change.before}: ")
+            assert change.because.endswith("now explains more") or not ran
+        if query.rank == change.before:
+            assert change.because == ""
 
 
 def test_many_results_cost_a_bounded_number_of_passes(made: Made, catalog: Catalog, incident: Incident) -> None:
