@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from revelio.errors import InvalidInputError
-from revelio.settings import load_settings
+from revelio.settings import BUNDLED, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +52,12 @@ def test_a_config_file_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("REVELIO_CONFIG", "/nowhere/revelio.toml")
     with pytest.raises(InvalidInputError, match="/nowhere"):
         load_settings()
+
+
+def test_the_bundled_replay_set_is_found_under_its_former_name_and_other_folders_stay_as_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("REVELIO_LEARNING__DATASET", str(BUNDLED / "rehearsal"))
+    assert load_settings().learning.dataset == BUNDLED / "replay_set"
+    monkeypatch.setenv("REVELIO_LEARNING__DATASET", "var/rehearsal")
+    assert load_settings().learning.dataset == Path("var/rehearsal")

@@ -44,7 +44,8 @@ def explained(
     incident = labelled(5, kind, place).record.incident(report)
     text = HashingEncoder(64)
     encoded = QueryEncoder(text, {}, {"cpu": 0.05}).encode(incident, queries, text.encode([incident.report])[0])
-    logits = Logits(*(np.zeros(n, np.float32) for n in (len(encoded.tools), len(encoded.templates), len(queries))), 0.0)
+    tools, each, values = (np.zeros(n, np.float32) for n in (len(encoded.tools), len(encoded.templates), len(queries)))
+    logits = Logits(tools, each, values, 0.0)
     return {f.name: f for f in factors(encoded, rank(encoded, logits, Calibration()), index, {"meters": "Meters"})}
 
 

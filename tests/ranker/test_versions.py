@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -119,3 +120,13 @@ def test_a_process_killed_while_it_switches_leaves_a_usable_model(mine: Versions
             made(mine)
         assert not list(mine.folder.glob(".making-*")), "what was left unfinished is swept"
         (mine.folder / "current.json").unlink()
+
+
+def test_a_version_written_under_the_former_names_is_read(mine: Versions) -> None:
+    kept = made(mine)
+    path = mine.folder / kept.name / "manifest.json"
+    former = {"rarity": "surprise", "rarity_overall": "surprise_among_all"}
+    content = json.loads(path.read_text())
+    content |= {"caution": content.pop("l2"), "learnt": content.pop("learned")}
+    path.write_text(json.dumps(content | {"features": [former.get(n, n) for n in content["features"]]}))
+    assert mine.get(kept.name) == kept
