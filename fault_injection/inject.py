@@ -12,7 +12,7 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.journal import Journal, OpenFault
 from fault_injection.kinds import kind_named, validate
-from fault_injection.mechanisms.reach import answers
+from fault_injection.mechanisms.probe import answers
 from fault_injection.spec import Effect, Fault, FaultKind, Value
 from fault_injection.steps import perform, revert
 from revelio.errors import FaultError, RevelioError
@@ -49,7 +49,7 @@ class Undone:
 def inject(app: App, fault: Fault, engine: Engine) -> Injection:
     """Put one fault in force and prove it. Faults that are still open are undone first.
 
-    Raises ``FaultError`` when it cannot be made or does not bite; whatever was done is undone by then.
+    Raises ``FaultError`` when it cannot be made or is not active; whatever was done is undone by then.
     """
     kind = validate(app, fault)
     undo(app, engine)
@@ -90,7 +90,7 @@ def open_faults(app: App) -> tuple[Fault, ...]:
 
 
 @contextmanager
-def in_force(app: App, fault: Fault, engine: Engine) -> Iterator[Injection]:
+def injected(app: App, fault: Fault, engine: Engine) -> Iterator[Injection]:
     """The fault for as long as the block lasts; it is undone however the block ends."""
     injection = inject(app, fault, engine)
     try:
@@ -122,14 +122,14 @@ def _undo_one(entry: OpenFault, app: App, engine: Engine, journal: Journal) -> U
     container = kind.stands_on(app, entry.fault)
     if container:
         _until(lambda: _recovered(app, container, engine), RECOVERY_S, f"{container} did not recover")
-    _until(lambda: kind.gone(app, entry.fault, engine), RECOVERY_S, f"{entry.fault.place} did not recover")
+    _until(lambda: kind.cleared(app, entry.fault, engine), RECOVERY_S, f"{entry.fault.place} did not recover")
     took = time.monotonic() - started
     journal.note(entry.id, "recovered", f"after {took:.1f} s")
     return Undone(entry.fault, tuple(notes), took)
 
 
 def _verify(kind: FaultKind, app: App, fault: Fault, engine: Engine) -> Effect:
-    return _until(lambda: kind.measure(app, fault, engine), kind.settle_s, f"{kind.name} at {fault.place} does not bite")
+    return _until(lambda: kind.active(app, fault, engine), kind.settle_s, f"{kind.name} at {fault.place} is not active")
 
 
 def _recovered(app: App, place: str, engine: Engine) -> Effect:
@@ -140,7 +140,7 @@ def _recovered(app: App, place: str, engine: Engine) -> Effect:
 
 def _until(measure: Callable[[], Effect], seconds: float, failure: str) -> Effect:
     deadline = time.monotonic() + seconds
-    while not (effect := measure()).bites:
+    while not (effect := measure()).confirmed:
         if time.monotonic() > deadline:
             raise FaultError(f"{failure}: {effect.figures}")
         time.sleep(0.2)

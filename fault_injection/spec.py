@@ -82,15 +82,15 @@ class FaultKind(ABC):
         """The steps, given how things stand now. Raises ``FaultError`` when it cannot be done. Changes nothing."""
 
     @abstractmethod
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """Measure from outside, once and within about 3 s, whether it bites."""
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Measure from outside, once and within about 3 s, whether it is active."""
 
     def stands_on(self, app: App, fault: Fault) -> str:
         """The container that must answer again once it is undone; empty when there is none."""
         return fault.place if fault.place in app.places else ""
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """Measure once whether its traces are gone after it was undone, beside that container's answer."""
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
+        """Measure once whether its effect has cleared after it was undone, besides that container answering."""
         return Effect(True, "nothing else to look at")
 
     def validate(self, app: App, fault: Fault) -> None:
@@ -104,7 +104,7 @@ class FaultKind(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a measurement showed: whether the fault bites, and the figures in words."""
+    """What a measurement showed: whether it confirmed what was asked, and the figures in words."""
 
-    bites: bool
+    confirmed: bool
     figures: str

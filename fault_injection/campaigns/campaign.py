@@ -1,4 +1,4 @@
-"""Records labelled incidents from real runs: healthy, fault in force, users feel it, tools look, undone, recovered.
+"""Records labelled incidents from real runs: healthy, fault active, users feel it, tools look, undone, recovered.
 
 Each run appears whole or not at all, so a campaign may be killed at any point and resumed.
 """
@@ -15,13 +15,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from fault_injection.campaigns.environment import Environment
 from fault_injection.campaigns.health import wait_until_content
 from fault_injection.campaigns.host import turn_on_host
 from fault_injection.campaigns.plan import Plan, Run, expand
-from fault_injection.campaigns.record import Glance, Seen, glance, labels_of, look_back, write
-from fault_injection.campaigns.stage import Stage
-from fault_injection.campaigns.tally import void_runs
-from fault_injection.inject import Injection, in_force, undo
+from fault_injection.campaigns.record import LiveObservation, Observation, complete, labels_of, observe, write
+from fault_injection.campaigns.status import DISCARDED, discarded_runs
+from fault_injection.inject import Injection, injected, undo
 from fault_injection.kinds import kind_named
 from fault_injection.labels import Accepted, load_labels
 from revelio.anomaly import SIGNIFICANT
@@ -32,10 +32,10 @@ from revelio.types import Window
 
 RETRIES = 2
 """How often a run is tried again. What its fault did is the same each time: where users or tools did not see it, once."""
-ONCE_MORE = ("users did not feel it", "no tool shows its cause", "nobody would write")
+ONCE_MORE = ("users did not feel it", "no tool shows its cause", "no matching report")
 STACK_TROUBLE = ("not healthy", "a tool did not answer", "recovery failed")
-MOST_VOID_IN_A_ROW = 5
-"""So many void runs for trouble with the stack end the campaign: somebody must look at it first."""
+MAX_CONSECUTIVE_DISCARDS = 5
+"""A campaign stops after this many runs discarded in a row for trouble with the stack: an operator must look at it first."""
 LAG_S = 3.5
 """Traces, log lines and scrapes need this long to arrive before the tools are asked."""
 LONGEST_WAIT_S = 90.0
@@ -51,7 +51,7 @@ class Progress:
 
     done: int
     total: int
-    void: int
+    discarded: int
     run: str
     stage: str
     seconds_left: float | None
@@ -59,15 +59,15 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a campaign came to: incidents recorded in all, void attempts, runs given up after their retries."""
+    """What a campaign came to: incidents recorded in all, discarded attempts, runs given up after their retries."""
 
     recorded: int
-    void: int
+    discarded: int
     given_up: tuple[str, ...]
 
 
-class VoidRunError(RevelioError):
-    """A run that came to nothing. ``stage`` says where."""
+class DiscardedRunError(RevelioError):
+    """A run that is not recorded. ``stage`` says where it failed."""
 
     def __init__(self, stage: str, reason: str) -> None:
         super().__init__(f"{stage}: {reason}")
@@ -75,20 +75,22 @@ class VoidRunError(RevelioError):
         self.reason = reason
 
 
-def run(plan: Plan, out: Path, stage: Stage, *, resume: bool = False, progress: Callable[[Progress], None]) -> Outcome:
+def run(
+    plan: Plan, out: Path, environment: Environment, *, resume: bool = False, progress: Callable[[Progress], None]
+) -> Outcome:
     """Make every run of the plan in the stage's application that is not recorded yet.
 
     Several applications' runs may be made beside each other, each by a process of its own. Raises ``InvalidInputError``
     when that is done already, or when ``out`` holds a campaign and ``resume`` is not set; ``FaultError`` when an earlier
     fault cannot be undone.
     """
-    runs = tuple(r for r in expand(plan) if r.app == stage.app.name)
-    with _alone(out, stage.app.name):
+    runs = tuple(r for r in expand(plan) if r.app == environment.app.name)
+    with _alone(out, environment.app.name):
         _claim(plan, out, resume)
-        undo(stage.app, stage.engine)
-        campaign = _Campaign(plan, out, stage, load_labels(), runs, progress)
+        undo(environment.app, environment.engine)
+        campaign = _Campaign(plan, out, environment, load_labels(), runs, progress)
         campaign.work()
-    return Outcome(len(campaign.recorded()), campaign.void(), campaign.given_up())
+    return Outcome(len(campaign.recorded()), campaign.discarded(), campaign.given_up())
 
 
 class _Campaign:
@@ -98,12 +100,19 @@ class _Campaign:
         self,
         plan: Plan,
         out: Path,
-        stage: Stage,
+        environment: Environment,
         labels: dict[str, tuple[Accepted, ...]],
         runs: tuple[Run, ...],
         progress: Callable[[Progress], None],
     ) -> None:
-        self._plan, self._out, self._stage, self._accepted, self._runs, self._progress = plan, out, stage, labels, runs, progress
+        self._plan, self._out, self._environment, self._accepted, self._runs, self._progress = (
+            plan,
+            out,
+            environment,
+            labels,
+            runs,
+            progress,
+        )
         self._clean_since = 0.0
         self._since_fresh = 0
         self._took: list[float] = []
@@ -112,21 +121,21 @@ class _Campaign:
         """Ids of its runs whose incident is on disk."""
         return {r.id for r in self._runs if (self._out / "incidents" / f"{r.id}.jsonl.xz").is_file()}
 
-    def void(self) -> int:
+    def discarded(self) -> int:
         """Attempts at its runs that came to nothing."""
-        return sum(v.get("app") == self._stage.app.name for v in void_runs(self._out))
+        return sum(entry.get("app") == self._environment.app.name for entry in discarded_runs(self._out))
 
     def given_up(self) -> tuple[str, ...]:
-        """Runs that were void more often than they are retried; trouble with the stack is not held against them."""
+        """Runs that were discarded more often than they are retried; trouble with the stack is not held against them."""
         tries: Counter[str] = Counter()
-        for void in void_runs(self._out):
-            if void["stage"] not in STACK_TROUBLE:
-                tries[void["run"]] += RETRIES if void["stage"] in ONCE_MORE else 1
+        for entry in discarded_runs(self._out):
+            if entry["stage"] not in STACK_TROUBLE:
+                tries[entry["run"]] += RETRIES if entry["stage"] in ONCE_MORE else 1
         recorded = self.recorded()
         return tuple(r.id for r in self._runs if tries[r.id] > RETRIES and r.id not in recorded)
 
     def work(self) -> None:
-        """One round over the missing runs, then rounds over the void ones until recorded or given up."""
+        """One round over the missing runs, then rounds over the discarded ones until recorded or given up."""
         self._begin_watching()
         in_a_row = 0
         while missing := self._missing():
@@ -136,11 +145,11 @@ class _Campaign:
                 try:
                     self._attempt(item)
                     in_a_row = 0
-                except VoidRunError as error:
+                except DiscardedRunError as error:
                     in_a_row = in_a_row + 1 if error.stage in STACK_TROUBLE else 0
-                    void = {"run": item.id, "app": item.app, **asdict(item.fault), "stage": error.stage, "reason": error.reason}
-                    _append(self._out / "void.jsonl", void)
-                    if in_a_row >= MOST_VOID_IN_A_ROW:
+                    entry = {"run": item.id, "app": item.app, **asdict(item.fault), "stage": error.stage, "reason": error.reason}
+                    _append(self._out / DISCARDED, entry)
+                    if in_a_row >= MAX_CONSECUTIVE_DISCARDS:
                         raise FaultError(f"{in_a_row} runs in a row came to nothing, the last one: {error}") from error
                     if error.stage in STACK_TROUBLE and in_a_row > 1:
                         self._renew(item)
@@ -151,7 +160,7 @@ class _Campaign:
         now, past = time.time(), self._plan.window_s + self._plan.baseline_s
         window, baseline = Window(now - self._plan.window_s, now), Window(now - past, now - self._plan.window_s)
         with suppress(SourceError):  # the first run will tell what is wrong with it
-            self._stage.system.snapshot(Scope(self._stage.app.project, window, baseline))
+            self._environment.system.snapshot(Scope(self._environment.app.project, window, baseline))
         self._clean_since = time.time()
 
     def _freshen(self, item: Run) -> None:
@@ -163,7 +172,7 @@ class _Campaign:
     def _renew(self, item: Run) -> None:
         self._tell(item, "restarting the stack")
         with turn_on_host(alone=True):
-            self._stage.renew()
+            self._environment.renew()
         self._since_fresh = 0
         self._clean_since = time.time() + SETTLE_S
 
@@ -174,72 +183,72 @@ class _Campaign:
     def _attempt(self, item: Run) -> None:
         self._tell(item, "waiting until healthy")
         with turn_on_host(alone=kind_named(item.fault.kind).burdens_host):
-            content = wait_until_content(self._stage.users, self._plan.baseline_s, self._clean_since, LONGEST_WAIT_S)
-            if not content.bites:
-                raise VoidRunError("not healthy", content.figures)
-            injection, glanced = self._while_in_force(item)
+            content = wait_until_content(self._environment.users, self._plan.baseline_s, self._clean_since, LONGEST_WAIT_S)
+            if not content.confirmed:
+                raise DiscardedRunError("not healthy", content.figures)
+            injection, live = self._while_active(item)
         self._tell(item, "looking back")
         try:
-            seen = look_back(glanced, self._stage)
+            seen = complete(live, self._environment)
         except SourceError as error:
-            raise VoidRunError("a tool did not answer", str(error)) from error
+            raise DiscardedRunError("a tool did not answer", str(error)) from error
         self._keep(item, injection, seen)
 
-    def _while_in_force(self, item: Run) -> tuple[Injection, Glance]:
+    def _while_active(self, item: Run) -> tuple[Injection, LiveObservation]:
         """Everything that takes the fault; it is undone by the end."""
         try:
             with ExitStack() as stack:
                 self._tell(item, "injecting")
                 try:
-                    injection = stack.enter_context(in_force(self._stage.app, item.fault, self._stage.engine))
+                    injection = stack.enter_context(injected(self._environment.app, item.fault, self._environment.engine))
                 except FaultError as error:
-                    raise VoidRunError("fault not verified", str(error)) from error
-                glanced = self._observe(item, injection)
+                    raise DiscardedRunError("fault not verified", str(error)) from error
+                live = self._observe(item, injection)
                 self._tell(item, "undoing")
-            return injection, glanced
+            return injection, live
         except FaultError as error:
-            raise VoidRunError("recovery failed", str(error)) from error
+            raise DiscardedRunError("recovery failed", str(error)) from error
         finally:
             self._clean_since = time.time() + SETTLE_S
 
-    def _observe(self, item: Run, injection: Injection) -> Glance:
+    def _observe(self, item: Run, injection: Injection) -> LiveObservation:
         end = max(injection.at + self._plan.window_s, injection.settled + SETTLED_SHARE * self._plan.window_s)
         self._tell(item, "users feel it")
         time.sleep(max(0.0, end + LAG_S - time.time()))
         self._tell(item, "looking")
         baseline = Window(injection.began - self._plan.baseline_s, injection.began)
-        scope = Scope(self._stage.app.project, Window(injection.at, end), baseline)
+        scope = Scope(self._environment.app.project, Window(injection.at, end), baseline)
         try:
-            return glance(scope, self._stage)
+            return observe(scope, self._environment)
         except SourceError as error:
-            raise VoidRunError("a tool did not answer", str(error)) from error
+            raise DiscardedRunError("a tool did not answer", str(error)) from error
 
-    def _labels(self, item: Run, seen: Seen) -> tuple[Label, ...]:
+    def _labels(self, item: Run, seen: Observation) -> tuple[Label, ...]:
         entries = self._accepted.get(item.fault.kind, ())
-        return labels_of(seen.evidence, seen.results, item.fault.place, entries, self._stage.app, self._stage.catalog)
+        return labels_of(seen.evidence, seen.results, item.fault.place, entries, self._environment.app, self._environment.catalog)
 
-    def _keep(self, item: Run, injection: Injection, seen: Seen) -> None:
-        complaint = self._stage.reporters.complaint(seen.notes, seen.scope.window)
+    def _keep(self, item: Run, injection: Injection, seen: Observation) -> None:
+        complaint = self._environment.reporters.complaint(seen.notes, seen.scope.window)
         labels = self._labels(item, seen)
         if kind_named(item.fault.kind).category == "control":
             if complaint:
-                raise VoidRunError("users felt a control", complaint)
+                raise DiscardedRunError("users felt a control", complaint)
         elif not complaint:
-            raise VoidRunError("users did not feel it", f"{len(seen.notes)} visits noted")
+            raise DiscardedRunError("users did not feel it", f"{len(seen.notes)} visits noted")
         elif not any(label.proven and label.grade == 3 for label in labels):
-            raise VoidRunError("no tool shows its cause", f"no label of grade 3 proven; there was: {_shown(seen)}")
-        reports = self._stage.reporters.choose(seen.notes, seen.scope.window, item.split, item.id)
+            raise DiscardedRunError("no tool shows its cause", f"no label of grade 3 proven; there was: {_shown(seen)}")
+        reports = self._environment.reporters.choose(seen.notes, seen.scope.window, item.split, item.id)
         if not reports:
-            raise VoidRunError("nobody would write", f"no text fits {complaint or 'a quiet time'}")
-        write(self._out, item, injection, seen, labels, reports, self._stage.catalog.digest)
+            raise DiscardedRunError("no matching report", f"no text fits {complaint or 'a quiet time'}")
+        write(self._out, item, injection, seen, labels, reports, self._environment.catalog.digest)
 
     def _tell(self, item: Run, stage: str) -> None:
         missing = len(self._missing())
         left = missing * sum(self._took) / len(self._took) if self._took else None
-        self._progress(Progress(len(self.recorded()), len(self._runs), self.void(), item.id, stage, left))
+        self._progress(Progress(len(self.recorded()), len(self._runs), self.discarded(), item.id, stage, left))
 
 
-def _shown(seen: Seen) -> str:
+def _shown(seen: Observation) -> str:
     """The queries that showed something new, for whoever mends the labels."""
     new = [r for r in seen.results if r.result.signal >= SIGNIFICANT > (r.healthy_signal or 0.0)]
     return ", ".join(f"{r.template}({' '.join(v for _, v in r.bindings)})" for r in new) or "nothing"

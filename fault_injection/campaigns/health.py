@@ -40,6 +40,6 @@ def wait_until_content(users: ProbeUsers, seconds: float, since: float, longest:
     while True:
         now = time.time()
         effect = contentment(users.notes(now - seconds, now)) if now - seconds >= since else Effect(False, "settling")
-        if effect.bites or now > deadline:
+        if effect.confirmed or now > deadline:
             return effect
         time.sleep(POLL_S)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fault_injection.apps import App
+from fault_injection.campaigns.environment import Environment
 from fault_injection.campaigns.plan import Run
 from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, prove, recorded, short
-from fault_injection.campaigns.stage import Stage
 from fault_injection.inject import Injection
 from fault_injection.kinds import kind_named
 from fault_injection.labels import Accepted, Call, accepted_queries
@@ -22,8 +22,8 @@ from revelio.types import Evidence, Query, RecordedResult, Result
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """What could be seen only while the fault was in force, and what users noted then and in the baseline."""
+class LiveObservation:
+    """What could be seen only while the fault was active, and what users noted then and in the baseline."""
 
     scope: Scope
     evidence: Evidence
@@ -33,7 +33,7 @@ class Glance:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observation:
     """Everything that tools and users saw of a run."""
 
     scope: Scope
@@ -42,31 +42,31 @@ class Seen:
     results: tuple[RecordedResult, ...]
 
 
-def glance(scope: Scope, stage: Stage) -> Glance:
+def observe(scope: Scope, environment: Environment) -> LiveObservation:
     """Take the snapshot and run what would answer differently later. Raises ``SourceError`` when a backend is silent."""
-    notes = stage.users.notes(scope.baseline.start, scope.window.end)
-    evidence = stage.system.snapshot(scope)
+    notes = environment.users.notes(scope.baseline.start, scope.window.end)
+    evidence = environment.system.snapshot(scope)
     for tool in evidence.missing:
-        if tool not in stage.app.stores:
+        if tool not in environment.app.stores:
             raise SourceError(tool, "did not answer the snapshot")
-    queries = candidates(stage.catalog, evidence.entities)
-    results = _results(stage, scope, (q for q in queries if not stage.system.retrospective(q)))
-    return Glance(scope, evidence, notes, queries, results)
+    queries = candidates(environment.catalog, evidence.entities)
+    results = _results(environment, scope, (q for q in queries if not environment.system.retrospective(q)))
+    return LiveObservation(scope, evidence, notes, queries, results)
 
 
-def look_back(glanced: Glance, stage: Stage) -> Seen:
+def complete(live: LiveObservation, environment: Environment) -> Observation:
     """Run all other queries too, and what shows something once more about the baseline. Raises ``SourceError``."""
-    scope = glanced.scope
-    asked_later = (q for q in glanced.queries if stage.system.retrospective(q))
-    results = {**glanced.results, **_results(stage, scope, asked_later)}
-    healthy = execute(stage.system, alarmed(results), healthy_scope(scope)).results
-    return Seen(scope, glanced.evidence, glanced.notes, recorded(results, healthy))
+    scope = live.scope
+    asked_later = (q for q in live.queries if environment.system.retrospective(q))
+    results = {**live.results, **_results(environment, scope, asked_later)}
+    healthy = execute(environment.system, alarmed(results), healthy_scope(scope)).results
+    return Observation(scope, live.evidence, live.notes, recorded(results, healthy))
 
 
-def _results(stage: Stage, scope: Scope, queries: Iterable[Query]) -> dict[Query, Result]:
+def _results(environment: Environment, scope: Scope, queries: Iterable[Query]) -> dict[Query, Result]:
     """Of all queries but those to the application's own stores: a fault may well silence them."""
-    executed = execute(stage.system, queries, scope)
-    failed = {q: reason for q, reason in executed.failed.items() if q.template.tool not in stage.app.stores}
+    executed = execute(environment.system, queries, scope)
+    failed = {q: reason for q, reason in executed.failed.items() if q.template.tool not in environment.app.stores}
     if failed:
         query, reason = next(iter(failed.items()))
         raise SourceError(query.template.tool, f"{len(failed)} queries failed, {query.id}: {reason}")
@@ -93,7 +93,13 @@ def calls_of(evidence: Evidence, app: App) -> frozenset[Call]:
 
 
 def write(
-    out: Path, run: Run, injection: Injection, seen: Seen, labels: tuple[Label, ...], reports: tuple[Report, ...], catalog: str
+    out: Path,
+    run: Run,
+    injection: Injection,
+    seen: Observation,
+    labels: tuple[Label, ...],
+    reports: tuple[Report, ...],
+    catalog: str,
 ) -> None:
     """Write the whole results first and the incident last: a run is recorded when its incident is there."""
     kind = kind_named(run.fault.kind)

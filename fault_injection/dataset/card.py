@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fault_injection.campaigns.tally import records_in, void_runs
-from fault_injection.dataset.accepted_marks import AcceptedMarks, Discussed, load_marks
+from fault_injection.campaigns.status import discarded_runs, records_in
+from fault_injection.dataset.accepted_features import AcceptedFeatures, Discussed, load_accepted_features
 from fault_injection.dataset.label_report import label_report
-from fault_injection.dataset.lighting import CONTROL
+from fault_injection.dataset.template_coverage import CONTROL
 from revelio.errors import DatasetError, InvalidInputError
 from revelio.incidents.dataset import SPLITS, open_dataset
 
@@ -19,8 +19,8 @@ from revelio.incidents.dataset import SPLITS, open_dataset
 class Figures:
     """What a card says in figures. ``digest`` is that of the manifest that they were counted with.
 
-    ``splits`` and ``kinds`` count by application; ``kinds`` are by category. ``shown`` is the share of runs, recorded or void
-    as unexplained, whose cause a tool showed. ``labels`` are (all, proven).
+    ``splits`` and ``kinds`` count by application; ``kinds`` are by category. ``shown`` is the share of runs, recorded or
+    discarded as unexplained, whose cause a tool showed. ``labels`` are (all, proven).
     """
 
     digest: str
@@ -33,7 +33,7 @@ class Figures:
     kinds: dict[str, dict[str, dict[str, int]]]
     labels: tuple[int, int]
     shown: float
-    void: dict[str, int]
+    discarded: dict[str, int]
 
 
 def figures(out: Path) -> Figures:
@@ -66,13 +66,13 @@ def figures(out: Path) -> Figures:
         {category: {kind: dict(sorted(by.items())) for kind, by in sorted(of.items())} for category, of in sorted(kinds.items())},
         (labels, proven),
         sum(p.shown for p in proofs) / max(1, sum(p.runs for p in proofs)),
-        dict(Counter(void["stage"] for void in void_runs(out)).most_common()),
+        dict(Counter(entry["stage"] for entry in discarded_runs(out)).most_common()),
     )
 
 
-def blocks(told: Figures, accepted: AcceptedMarks | None = None) -> dict[str, str]:
-    """The Markdown of the blocks ``figures`` and ``marks``."""
-    return {"figures": _figures(told), "marks": marks_table(accepted or load_marks())}
+def blocks(told: Figures, accepted: AcceptedFeatures | None = None) -> dict[str, str]:
+    """The Markdown of the blocks ``figures`` and ``features``."""
+    return {"figures": _figures(told), "features": features_table(accepted or load_accepted_features())}
 
 
 def put(page: Path, made: Mapping[str, str]) -> None:
@@ -104,11 +104,11 @@ def line_of_manifest(out: Path) -> str:
     return frozen_line(Counter(frozen.splits.values()), frozen.digest)
 
 
-def marks_table(accepted: AcceptedMarks) -> str:
-    """Every mark that ``marks.yaml`` discusses, those that a real fault would not leave first."""
+def features_table(accepted: AcceptedFeatures) -> str:
+    """Every feature that ``leakage_features.yaml`` discusses, those that a real fault would not leave first."""
     rows = [("every kind", entry) for entry in accepted.everywhere]
     for name, mechanism in accepted.mechanisms.items():
-        rows += [(name, entry) for entry in mechanism.marks]
+        rows += [(name, entry) for entry in mechanism.features]
     rows += [(kind, entry) for kind, entries in accepted.kinds.items() for entry in entries]
     merged: dict[Discussed, list[str]] = {}
     for where, entry in rows:
@@ -116,8 +116,8 @@ def marks_table(accepted: AcceptedMarks) -> str:
     ordered = sorted(merged.items(), key=lambda pair: ("no", "partly", "yes").index(pair[0].real))
     lines = ["| made by | does | kinds |", "|---|---|---|"]
     lines += [f"| {name} | {m.does} | {', '.join(m.kinds)} |" for name, m in accepted.mechanisms.items()]
-    lines += ["", "| mark | of | would a real one leave it? | why |", "|---|---|---|---|"]
-    lines += [f"| `{e.mark}` | {', '.join(where)} | {e.real} | {' '.join(e.because.split())} |" for e, where in ordered]
+    lines += ["", "| feature | of | would a real one leave it? | why |", "|---|---|---|---|"]
+    lines += [f"| `{e.feature}` | {', '.join(where)} | {e.real} | {' '.join(e.because.split())} |" for e, where in ordered]
     return "\n".join(lines)
 
 
@@ -131,7 +131,7 @@ def _figures(told: Figures) -> str:
         f"writers; {judged} labels judged, {proven} of them proven;",
         f"a tool showed the cause in {told.shown:.0%} of the runs whose fault users felt. {told.megabytes:g} MB.",
         "",
-        "Runs that came to nothing: " + (", ".join(f"{count} {stage}" for stage, count in told.void.items()) or "none") + ".",
+        "Discarded runs: " + (", ".join(f"{count} {stage}" for stage, count in told.discarded.items()) or "none") + ".",
         "",
         "| split | " + " | ".join(apps) + " | all |",
         "|---|" + "---|" * (len(apps) + 1),

@@ -6,13 +6,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fault_injection.campaigns.tally import records_in, void_runs
-from fault_injection.dataset.lighting import CONTROL
+from fault_injection.campaigns.status import discarded_runs, records_in
+from fault_injection.dataset.template_coverage import CONTROL
 from revelio.anomaly import SIGNIFICANT
 from revelio.incidents.exchange import Record
 
 UNEXPLAINED = "no tool shows its cause"
-"""The stage at which a run is void because no label of grade 3 was proven."""
+"""The stage at which a run is discarded because no label of grade 3 was proven."""
 LEAST_SHARE = 0.9
 """A kind whose cause is shown in fewer of its runs needs a look."""
 ENOUGH = 3
@@ -21,7 +21,7 @@ ENOUGH = 3
 
 @dataclass(frozen=True, slots=True)
 class KindProof:
-    """One kind's runs that came to be judged: recorded ones, and ``unexplained`` ones that are void for that reason.
+    """One kind's runs that came to be judged: recorded ones, and ``unexplained`` ones discarded for that reason.
 
     ``shown`` of them, a ``share`` of ``runs``, had a proven label of grade 3; ``low`` where that is under ``LEAST_SHARE``.
     """
@@ -80,9 +80,9 @@ def label_report(out: Path) -> LabelReport:
             shown[record.fault.kind][record.id] = any(x.proven and x.grade == 3 for x in record.labels)
             _count(record, record.fault.kind, counts)
     unexplained: dict[str, set[str]] = defaultdict(set)
-    for void in void_runs(out):
-        if void["stage"] == UNEXPLAINED and void["run"] not in shown[void["kind"]]:
-            unexplained[void["kind"]].add(void["run"])
+    for entry in discarded_runs(out):
+        if entry["stage"] == UNEXPLAINED and entry["run"] not in shown[entry["kind"]]:
+            unexplained[entry["kind"]].add(entry["run"])
     kinds = sorted(kind for kind in shown if shown[kind] or unexplained[kind])
     return LabelReport(
         tuple(_kind(kind, shown[kind], len(unexplained[kind])) for kind in kinds),

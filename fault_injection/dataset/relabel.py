@@ -8,7 +8,7 @@ from pathlib import Path
 from fault_injection.apps import app_named
 from fault_injection.campaigns.proof import short
 from fault_injection.campaigns.record import labels_of
-from fault_injection.dataset.reread import reread
+from fault_injection.dataset.rescore import rescore
 from fault_injection.labels import load_labels
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
@@ -33,7 +33,7 @@ def relabel(out: Path, catalog: Catalog) -> dict[str, int]:
             kind, place = record.fault.kind, record.fault.place
             accepted, app = entries.get(kind, ()), app_named(record.system)
             whole = _whole(out / "results" / path.name)
-            results = record.results if whole is None else reread(whole, catalog)
+            results = record.results if whole is None else rescore(whole, catalog)
             labels = labels_of(record.evidence, results, place, accepted, app, catalog)
             if labels != record.labels or short(results) != record.results:
                 if whole is not None:

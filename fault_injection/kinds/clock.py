@@ -10,8 +10,8 @@ import httpx
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
+from fault_injection.mechanisms.probe import must_run
 from fault_injection.mechanisms.process_clock import skew
-from fault_injection.mechanisms.reach import must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind
 from fault_injection.steps import memory_step
 
@@ -38,13 +38,13 @@ class ClockSkew(FaultKind):
             parameters=tuple(self.strengths[fault.strength].items()),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The date on a page that it serves."""
         wrong = _wrong_by(app, fault, engine)
-        bites = wrong is not None and abs(wrong - float(self.strengths[fault.strength]["skew_s"])) < 60
-        return Effect(bites, _words(fault, wrong))
+        active = wrong is not None and abs(wrong - float(self.strengths[fault.strength]["skew_s"])) < 60
+        return Effect(active, _words(fault, wrong))
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """That date is right again."""
         wrong = _wrong_by(app, fault, engine)
         return Effect(wrong is not None and abs(wrong) < 60, _words(fault, wrong))

@@ -12,7 +12,8 @@ from fault_injection.engine import Engine
 from fault_injection.kinds.code_bugs import Bug, bugs_of
 from fault_injection.kinds.code_effects import goes_wrong, grows, queue_grows, repeats_itself, running_version, takes_cpu
 from fault_injection.mechanisms.deploy import next_version
-from fault_injection.mechanisms.reach import messages_failed, must_run, requests_served
+from fault_injection.mechanisms.probe import must_run
+from fault_injection.mechanisms.service_metrics import messages_failed, requests_served
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind
 from fault_injection.steps import files_step
 from revelio.errors import FaultError
@@ -55,14 +56,14 @@ class BadVersion(FaultKind):
         written = [b for b in bugs_of(app.name, self.name) if (b.service, b.strength) == (fault.place, fault.strength)]
         return written[fault.variant % len(written)]
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The new version runs, and does what it does wrong."""
         try:
             runs = running_version(app, fault.place, engine)
-            shows = self.shows(app, fault, engine) if runs.bites else runs
+            shows = self.shows(app, fault, engine) if runs.confirmed else runs
         except FaultError as error:
             return Effect(False, str(error))
-        return Effect(shows.bites, f"{runs.figures}; {shows.figures}" if runs.bites else runs.figures)
+        return Effect(shows.confirmed, f"{runs.figures}; {shows.figures}" if runs.confirmed else runs.figures)
 
     @abstractmethod
     def shows(self, app: App, fault: Fault, engine: Engine) -> Effect:

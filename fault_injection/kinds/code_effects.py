@@ -14,7 +14,7 @@ import psycopg
 from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.mechanisms.deploy import VERSION
-from fault_injection.mechanisms.reach import metrics, requests_served
+from fault_injection.mechanisms.service_metrics import metrics, requests_served
 from fault_injection.spec import Effect
 from revelio.errors import FaultError
 from testbed.users.notes import Visit

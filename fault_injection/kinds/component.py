@@ -10,7 +10,7 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.mechanisms.deploy import next_version
 from fault_injection.mechanisms.patch import insert
-from fault_injection.mechanisms.reach import answers, must_run
+from fault_injection.mechanisms.probe import answers, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import files_step
 
@@ -40,7 +40,7 @@ class ContainerPause(FaultKind):
         stop = Step("stop_background", fault.place, container)
         return Change(do=(start,), undo=(stop, unpause), parameters=turns)
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The engine's word for its state, and a request that hangs."""
         state = engine.state(fault.place)
         waited = answers(app, fault.place, engine, seconds=1.0)
@@ -68,7 +68,7 @@ class ContainerStop(FaultKind):
         container = engine.container_id(fault.place)
         return Change(do=(Step("stop", fault.place, container),), undo=(Step("start", fault.place, container),))
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The engine's word for its state."""
         state = engine.state(fault.place)
         return Effect(state == "exited", f"state {state}")
@@ -108,7 +108,7 @@ class ContainerKill(FaultKind):
         counted = ("restarts_before", engine.restarts(fault.place))
         return Change(do=(start,), undo=undo, parameters=(*strength, counted))
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Twice within some seconds: the engine started another first process."""
         before = engine.restarts(fault.place)
         deadline = time.monotonic() + float(self.strengths[fault.strength]["every_s"]) + 2.0
@@ -157,7 +157,7 @@ class CrashLoop(FaultKind):
             parameters=(("line", line),),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It does not answer, and the engine has started it again since it was rolled out."""
         restarts, state = engine.restarts(fault.place), engine.state(fault.place)
         waited = answers(app, fault.place, engine, seconds=0.5) if state == "running" else None

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.mechanisms.reach import answers, must_run
+from fault_injection.mechanisms.probe import answers, must_run
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind
 from fault_injection.steps import configure_step
 from revelio.errors import FaultError
@@ -39,7 +39,7 @@ class Misconfigured(FaultKind):
             parameters=tuple(sorted(changed.items())),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The container that runs now was given the changed setting, and has come up with it, or cannot."""
         environment = engine.environment(fault.place)
         wanted = self.settings(fault, environment)

@@ -8,7 +8,8 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.mechanisms.deploy import next_version
-from fault_injection.mechanisms.reach import answers, must_run, requests_served
+from fault_injection.mechanisms.probe import answers, must_run
+from fault_injection.mechanisms.service_metrics import requests_served
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import files_step
 
@@ -31,7 +32,7 @@ class Nothing(FaultKind):
         """No steps."""
         return Change(do=(), undo=())
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """There is nothing to measure."""
         return Effect(True, "nothing was done")
 
@@ -55,7 +56,7 @@ class BenignSpike(FaultKind):
         start = Step("start_background", fault.place, container, (("act", "burst"), *strength))
         return Change(do=(start,), undo=(Step("stop_background", fault.place, container),), parameters=strength)
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Requests that the entrance served in two seconds."""
         first = requests_served(app, fault.place, engine)
         time.sleep(2.0)
@@ -82,7 +83,7 @@ class BenignDeploy(FaultKind):
         before, after = next_version(engine, fault.place)
         return Change(do=(files_step(engine, fault.place, after),), undo=(files_step(engine, fault.place, before),))
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It answers again."""
         waited = answers(app, fault.place, engine, seconds=1.0)
         return Effect(waited is not None, "no answer yet" if waited is None else f"answered in {waited:.2f} s as a new version")

@@ -11,7 +11,8 @@ from fault_injection.engine import Engine
 from fault_injection.kinds.disk_writes import slow_writes
 from fault_injection.kinds.kit_version import KitVersion
 from fault_injection.mechanisms import database
-from fault_injection.mechanisms.reach import metrics, must_run
+from fault_injection.mechanisms.probe import must_run
+from fault_injection.mechanisms.service_metrics import metrics
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import sql_step
 from revelio.errors import FaultError
@@ -93,12 +94,12 @@ class LockHeld(OnDatabase):
         start = Step("start_background", POSTGRES, container, (("act", "hold"), ("statement", statement)))
         return Change(do=(start,), undo=(Step("stop_background", POSTGRES, container),), parameters=(("statement", statement),))
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The lock is there, and sessions of the application wait for the table."""
         held, waiting = self._locks(app, fault)
         return Effect(held > 0 and waiting > 0, f"{held} session holds the lock on {fault.place}, {waiting} wait for the table")
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Nobody holds it any more."""
         held, waiting = self._locks(app, fault)
         return Effect(not held, f"{held} sessions hold the lock on {fault.place}, {waiting} wait for the table")
@@ -143,7 +144,7 @@ class DroppedIndex(OnDatabase):
             parameters=(("indexes", ", ".join(names)),),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The index is not there, and the table is read from one end to the other, or statements that rely on it are refused."""
         there = self._found(app, fault)
         (rows, refused), began = self._reads(app, fault), time.monotonic()
@@ -155,7 +156,7 @@ class DroppedIndex(OnDatabase):
         )
         return Effect(not there and (rows >= LEAST_ROWS or refused > 0), f"{len(there)} of the indexes are there; {figures}")
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Every index is back."""
         there = self._found(app, fault)
         return Effect(len(there) == len(self._names(app, fault)), f"indexes of {fault.place}: {', '.join(there)}")
@@ -205,7 +206,7 @@ class ConnectionLeak(KitVersion):
         """Every service with a pool."""
         return app.users_of(POSTGRES)
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The pool has none left, now and a moment later: the last one may be on loan."""
         try:
             first = metrics(app, fault.place, engine)
@@ -242,7 +243,7 @@ class UnpooledSessions(KitVersion):
         """Every service with a pool."""
         return app.users_of(POSTGRES)
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The database has hardly a session left to give, and the service holds most of them."""
         try:
             ours, every, most = self._sessions(app, fault)
@@ -252,7 +253,7 @@ class UnpooledSessions(KitVersion):
             every >= self.FULL * most and 2 * ours >= every, f"{every} of {most} sessions in use, {ours} by {fault.place}"
         )
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """There is room again."""
         try:
             ours, every, most = self._sessions(app, fault)
@@ -291,12 +292,12 @@ class SlowDiskOnDb(OnDatabase):
         do, undo = slow_writes(engine, POSTGRES, self.FOLDER, writes)
         return Change(do=(do,), undo=(undo,), parameters=(("writes_per_second", writes),))
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """How long a commit takes."""
         seconds = database.commit_seconds(app)
         return Effect(seconds >= float(self.strengths[fault.strength]["least_s"]), f"a commit took {seconds:.2f} s")
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """A commit is quick again."""
         seconds = database.commit_seconds(app)
         return Effect(seconds < 0.2, f"a commit took {seconds:.2f} s")

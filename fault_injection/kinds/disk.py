@@ -8,7 +8,7 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.kinds.disk_writes import slow_writes
 from fault_injection.mechanisms import database, redis_server
-from fault_injection.mechanisms.reach import longest_wait, must_run
+from fault_injection.mechanisms.probe import longest_wait, must_run
 from fault_injection.mechanisms.small_disk import is_full
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from revelio.errors import FaultError
@@ -39,14 +39,14 @@ class DiskSlow(FaultKind):
         do, undo = slow_writes(engine, fault.place, FOLDERS[fault.place], writes)
         return Change(do=(do,), undo=(undo,), parameters=(("writes_per_second", writes),))
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The longest wait for an answer in two seconds."""
         longest = longest_wait(app, fault.place, engine, patience=2.0, looks_s=LOOKS_S)
         return Effect(
             longest >= float(self.strengths[fault.strength]["least_s"]), f"{fault.place} took up to {longest:.2f} s to answer"
         )
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It answers at once."""
         longest = longest_wait(app, fault.place, engine, patience=2.0, looks_s=LOOKS_S)
         return Effect(longest < 0.15, f"{fault.place} took up to {longest:.2f} s to answer")
@@ -79,14 +79,14 @@ class DiskFull(FaultKind):
             undo=(step("stop"), step("carry_back_disk"), step("start")),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """There is no space, and the store says that it cannot write, or does not answer any more."""
         full = is_full(engine.volume(fault.place, FOLDERS[fault.place]))
         trouble = _trouble(app, fault, engine)
         refused = bool(trouble) and "LOADING" not in trouble
         return Effect(full and refused, f"{'no' if full else 'some'} space left at {fault.place}; {trouble or 'it writes'}")
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It writes again."""
         trouble = _trouble(app, fault, engine)
         return Effect(not trouble, trouble or "it writes")

@@ -11,7 +11,7 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.mechanisms.deploy import next_version
 from fault_injection.mechanisms.patch import insert
-from fault_injection.mechanisms.reach import must_run
+from fault_injection.mechanisms.probe import must_run
 from fault_injection.spec import Change, Fault, FaultKind, Value
 from fault_injection.steps import files_step
 

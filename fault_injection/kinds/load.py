@@ -11,7 +11,8 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.kinds.configuration import Misconfigured
 from fault_injection.mechanisms.load import PAGES, dated
-from fault_injection.mechanisms.reach import metrics, must_run, requests_served
+from fault_injection.mechanisms.probe import must_run
+from fault_injection.mechanisms.service_metrics import metrics, requests_served
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Step
 from revelio.errors import FaultError
 
@@ -67,7 +68,7 @@ class TrafficFlood(FaultKind):
         start = Step("start_background", fault.place, container, (("act", "crowd"), pages, *strength))
         return Change(do=(start,), undo=(Step("stop_background", fault.place, container),), parameters=strength)
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Requests that the service answers; where it answers hardly any more, the visitors who wait at the entrance."""
         waiting = _connected(app, engine)
         try:
@@ -77,7 +78,7 @@ class TrafficFlood(FaultKind):
         figures = f"{rate:.1f} requests a second at {fault.place}, {waiting} connections open at {app.entrance}"
         return Effect(rate >= self.LEAST_RATE or waiting >= self._crowd(fault), figures)
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Requests are few again, and nobody waits."""
         waiting = _connected(app, engine)
         try:
@@ -117,10 +118,10 @@ class RetryStorm(Misconfigured):
         strength = self.strengths[fault.strength]
         return {"PEER_RETRIES": f"{strength['retries']}", "PEER_TIMEOUT_SECONDS": f"{strength['timeout_s']:g}"}
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The setting is in force, and the service makes several times the calls that failed not."""
-        told = super().measure(app, fault, engine)
-        if not told.bites:
+        told = super().active(app, fault, engine)
+        if not told.confirmed:
             return told
         try:
             before = _calls(metrics(app, fault.place, engine))

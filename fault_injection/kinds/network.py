@@ -10,7 +10,7 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.kinds import network_buffers, network_edges, network_names
 from fault_injection.mechanisms.packet_queue import QUEUE
-from fault_injection.mechanisms.reach import answers, must_run
+from fault_injection.mechanisms.probe import answers, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import network_step
 from revelio.errors import FaultError
@@ -30,7 +30,7 @@ class OfLink(FaultKind):
         """Every container of the application."""
         return app.places
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """No rule and no shaping is left in the container's network."""
         rules = [
             line for line in engine.in_network(fault.place, "iptables", "-w", "5", "-S").splitlines() if line.startswith("-A")
@@ -78,18 +78,18 @@ class Delay(OfLink):
             parameters=strength,
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """A connection's opening and its first answer each wait."""
         waited = answers(app, fault.place, engine, seconds=3.0)
         least = 1.5 * float(self.strengths[fault.strength]["delay_s"])
         words = "no answer in 3.0 s" if waited is None else f"a request to it took {waited:.2f} s"
         return Effect(waited is not None and waited >= least, words)
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Nothing is left in the container's network, and a request to it does not wait."""
-        left = super().gone(app, fault, engine)
-        waits = self.measure(app, fault, engine)
-        return Effect(left.bites and not waits.bites, f"{left.figures}; {waits.figures}")
+        left = super().cleared(app, fault, engine)
+        waits = self.active(app, fault, engine)
+        return Effect(left.confirmed and not waits.confirmed, f"{left.figures}; {waits.figures}")
 
 
 class Loss(OfLink):
@@ -112,7 +112,7 @@ class Loss(OfLink):
             parameters=tuple(self.strengths[fault.strength].items()),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """What the kernel counted as dropped, and what it sent again."""
         before = _sent_again(fault.place, engine)
         time.sleep(SAMPLE_S)
@@ -149,7 +149,7 @@ class Bandwidth(OfLink):
             parameters=(("bytes_per_s", rate), ("used_before", round(used))),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """How often the link was too narrow within two seconds, and what waits for it."""
         first = _queueing(fault.place, engine)
         time.sleep(SAMPLE_S)
@@ -193,7 +193,7 @@ class Congestion(OfLink):
             parameters=(("to", sink), *self.strengths[fault.strength].items()),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The link is full: packets wait and are dropped."""
         first = _queueing(fault.place, engine)
         time.sleep(SAMPLE_S)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.mechanisms.reach import must_run
+from fault_injection.mechanisms.probe import must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import cut_step, network_step
 
@@ -39,12 +39,12 @@ class ReceiveBufferTooSmall(FaultKind):
             parameters=(("bytes", least), ("before", before)),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """How often its kernel told a peer to stop."""
         again = _stops(fault.place, engine)
         return Effect(again >= 2, f"told its peers {again} times in {SAMPLE_S:.0f} s to stop sending")
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Its kernel tells nobody to stop any more."""
         again = _stops(fault.place, engine)
         return Effect(again == 0, f"told its peers {again} times in {SAMPLE_S:.0f} s to stop sending")

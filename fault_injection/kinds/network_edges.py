@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.mechanisms.reach import greeting, must_run
-from fault_injection.mechanisms.vantage import Outcome, call
+from fault_injection.mechanisms.probe import Outcome, call, greeting, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import network_step
 
@@ -24,7 +23,7 @@ class BetweenTwo(FaultKind):
         """Every edge of the application."""
         return tuple(f"{caller}->{callee}" for caller, callee in app.edges)
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """A call from the caller's network."""
         outcome, words = self._called(app, fault, engine)
         return Effect(not outcome.answered, words)
@@ -33,7 +32,7 @@ class BetweenTwo(FaultKind):
         """The callee."""
         return ends(fault)[1]
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The callee answers the caller."""
         outcome, words = self._called(app, fault, engine)
         return Effect(outcome.answered, words)

@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.mechanisms.reach import must_run
-from fault_injection.mechanisms.vantage import RESOLVER, Outcome, look_up
+from fault_injection.mechanisms.probe import RESOLVER, Outcome, look_up, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind
 from fault_injection.steps import cut_step, network_step
 
@@ -40,12 +39,12 @@ class DnsFailure(FaultKind):
             parameters=tuple(self.strengths[fault.strength].items()),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """A name is asked for in the container's network."""
         outcome, words = self._looked_up(app, fault, engine)
         return Effect(not outcome.answered, words)
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Three questions in a row are answered."""
         outcomes = [self._looked_up(app, fault, engine) for _ in range(3)]
         return Effect(all(outcome.answered for outcome, _ in outcomes), outcomes[-1][1])

@@ -8,7 +8,7 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.mechanisms import redis_server
-from fault_injection.mechanisms.reach import longest_wait, must_run
+from fault_injection.mechanisms.probe import longest_wait, must_run
 from fault_injection.spec import Category, Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import redis_step
 
@@ -50,7 +50,7 @@ class StoreMemoryTooSmall(OfRedis):
             parameters=(("used_before_bytes", int(used)), *sorted(after.items())),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It refuses a write, or has thrown keys away lately."""
         before = redis_server.figures(app, "stats")["evicted_keys"]
         refused = redis_server.refusal(app, engine)
@@ -62,7 +62,7 @@ class StoreMemoryTooSmall(OfRedis):
         words = f"uses {share:.0%} of the memory that it may, threw {evicted:.0f} keys away; {refused or 'it takes writes'}"
         return Effect(memory["maxmemory"] > 0 and (bool(refused) or evicted > 0), words)
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It takes writes again."""
         refused = redis_server.refusal(app, engine)
         return Effect(not refused, refused or "it takes writes")
@@ -107,12 +107,12 @@ class SlowCommand(OfRedis):
             parameters=(("busy_s", strength["busy_s"]), ("every_s", strength["every_s"])),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The longest wait for an answer in a few seconds."""
         longest = longest_wait(app, REDIS, engine, patience=3.0, looks_s=LOOKS_S)
         return Effect(longest >= float(self.strengths[fault.strength]["least_s"]), f"it took up to {longest:.2f} s to answer")
 
-    def gone(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It answers at once."""
         longest = longest_wait(app, REDIS, engine, patience=3.0, looks_s=LOOKS_S)
         return Effect(longest < 0.15, f"it took up to {longest:.2f} s to answer")

@@ -9,7 +9,7 @@ from typing import ClassVar
 from fault_injection.apps import App
 from fault_injection.engine import CpuLimit, Engine
 from fault_injection.kinds.kit_version import KitVersion
-from fault_injection.mechanisms.reach import must_run
+from fault_injection.mechanisms.probe import must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
 from fault_injection.steps import TELEMETRY_PORTS, bounds_step, cpu_step, cut_step
 from revelio.errors import FaultError
@@ -59,7 +59,7 @@ class CpuQuota(FaultKind):
             parameters=(("cpus", round(cpus, 4)), ("used_before", round(used, 4))),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Throttled periods of the cgroup over two seconds."""
         first = engine.cpu_usage(fault.place)
         time.sleep(SAMPLE_S)
@@ -92,7 +92,7 @@ class CpuHog(FaultKind):
         start = Step("start_background", fault.place, container, (("act", "hog"), *strength))
         return Change(do=(start,), undo=(Step("stop_background", fault.place, container),), parameters=strength)
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The container uses all that it may, and is held back in most periods."""
         first = engine.cpu_usage(fault.place)
         time.sleep(SAMPLE_S)
@@ -132,7 +132,7 @@ class MemoryLimit(FaultKind):
             parameters=(("limit_bytes", limit), ("used_before_bytes", used)),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """The engine has started it again, and its limit is the low one."""
         restarts, limit = engine.restarts(fault.place), engine.bounds(fault.place).memory_bytes
         return Effect(restarts >= 1, f"limit {limit / 2**20:.0f} MiB, started again {restarts} times")
@@ -173,7 +173,7 @@ class FdExhaustion(FaultKind):
             parameters=(("limit", wanted), ("used_before", len(used))),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It has all files open that it may."""
         try:
             limit, used = engine.file_limit(fault.place), engine.open_files(fault.place)
@@ -208,7 +208,7 @@ class PidLimit(FaultKind):
             parameters=(("limit", limit), ("used_before", used)),
         )
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """It was refused another process or thread."""
         limit = engine.bounds(fault.place).processes
         try:
@@ -244,7 +244,7 @@ class ThreadLeak(KitVersion):
         """Every service that is asked something."""
         return tuple(service for service in app.services if service not in app.workers)
 
-    def measure(self, app: App, fault: Fault, engine: Engine) -> Effect:
+    def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
         """Threads that it has."""
         try:
             threads = engine.processes(fault.place)

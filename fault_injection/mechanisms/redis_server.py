@@ -10,7 +10,7 @@ import redis
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.mechanisms.reach import reply
+from fault_injection.mechanisms.probe import reply
 from revelio.errors import FaultError
 from testbed.stack import find_project
 

@@ -19,7 +19,7 @@ from revelio.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from fault_injection.campaigns.campaign import Outcome, Progress
-    from fault_injection.campaigns.stage import Reporters
+    from fault_injection.campaigns.environment import Reporters
 
 _ABOUT = """Labelled incidents from real runs on the testbed.
 
@@ -29,10 +29,10 @@ query counts as a right answer only where it showed the fault and had not shown 
 \b
 In this order:
     run PLAN --out DIR          make the runs; ended at any point, --resume goes on
-    status, templates           what is there, what never lit up
+    status, templates           what is recorded, which templates were never proven
     check-labels                which kinds no tool shows, which labels are never proven
     relabel                     after a change to labels.yaml: judge again, nothing is run
-    artefacts                   what would give the injector away
+    leakage                     what would give the injector away
     freeze                      splits and hashes; refused when anything leaks
     card                        the figures of the dataset's page
     rewrite                     the same runs, told by other writers
@@ -49,7 +49,8 @@ def group() -> typer.Typer:
     app.command("status")(reports_of.status)
     app.command("check-labels")(reports_of.check_labels)
     app.command("templates")(reports_of.templates)
-    app.command("artefacts")(reports_of.artefacts)
+    app.command("leakage")(reports_of.leakage)
+    app.command("artefacts", hidden=True, deprecated=True)(reports_of.leakage)
     app.command("relabel")(relabel)
     app.command("freeze")(freeze)
     app.command("card")(reports_of.card)
@@ -75,27 +76,27 @@ def run(
 
     \b
     Examples:
-      revelio campaign run fault_injection/plans/first_light.yaml --out var/first_light
+      revelio campaign run fault_injection/plans/smoke.yaml --out var/smoke
       revelio campaign run fault_injection/plans/three_apps.yaml --out data/three_apps --app forum --resume
     """
     from fault_injection.campaigns.campaign import run as make_runs
-    from fault_injection.campaigns.opening import brought_up, open_stage
     from fault_injection.campaigns.plan import load_plan
+    from fault_injection.campaigns.setup import open_environment, running_stack
 
     signal.signal(signal.SIGTERM, _end)
     wanted = load_plan(plan)
     chosen = _chosen(apps, tuple(wanted.apps))
     outcomes: dict[str, Outcome] = {}
     for app in chosen:
-        with testbed_errors(), brought_up(app):
-            stage = replace(open_stage(app), reporters=_reporters(app, reports, writers))
+        with testbed_errors(), running_stack(app):
+            environment = replace(open_environment(app), reporters=_reporters(app, reports, writers))
             with StepBars() as bars:
-                outcomes[app] = make_runs(wanted, out, stage, resume=resume or bool(outcomes), progress=_teller(bars))
+                outcomes[app] = make_runs(wanted, out, environment, resume=resume or bool(outcomes), progress=_teller(bars))
         if not json:
             done = outcomes[app]
-            say(f"{app}: {done.recorded} incidents recorded, {done.void} void attempts, {len(done.given_up)} runs given up")
+            say(f"{app}: {done.recorded} incidents recorded, {done.discarded} discarded, {len(done.given_up)} runs given up")
     if json:
-        emit(outcomes)
+        emit({app: reports_of.with_earlier_keys(done, {"discarded": "void"}) for app, done in outcomes.items()})
     if any(outcome.given_up for outcome in outcomes.values()):
         raise typer.Exit(1)
 
@@ -111,7 +112,7 @@ def _chosen(wanted: str, planned: tuple[str, ...]) -> tuple[str, ...]:
 def relabel(out: Recorded, json: Json = False) -> None:
     """Judge recorded incidents by labels.yaml and the catalog as they are now, from the results that were recorded.
 
-    A metric whose ripple was changed in the catalog is read again from its recorded series. Freeze again afterwards.
+    A metric whose noise floor changed in the catalog is rescored from its recorded series. Freeze again afterwards.
 
     \b
     Examples:
@@ -158,10 +159,10 @@ def rewrite(
     Examples:
       revelio campaign rewrite --dataset data/three_apps --writers w6,w13 --out var/retold
     """
-    from fault_injection.dataset.retell import rewrite as retell
+    from fault_injection.dataset.rewrite_reports import rewrite_reports
 
     with testbed_errors():
-        splits = retell(dataset, out, _reporters(app, reports, writers))
+        splits = rewrite_reports(dataset, out, _reporters(app, reports, writers))
     if json:
         emit({"out": str(out), "splits": splits})
     else:
@@ -169,7 +170,7 @@ def rewrite(
 
 
 def _reporters(app: str, folder: Path | None, writers: str) -> Reporters:
-    from fault_injection.campaigns.opening import CorpusReporters
+    from fault_injection.campaigns.setup import CorpusReporters
     from testbed.users.corpus import CORPUS
 
     return CorpusReporters(app, folder or CORPUS, tuple(w.strip() for w in writers.split(",") if w.strip()))
@@ -188,6 +189,6 @@ def _teller(bars: StepBars) -> Callable[[Progress], None]:
         if bars.shown:
             bars.report("campaign", p.done, p.total, f"{p.run} {p.stage}{left}")
         else:
-            say(f"{time.strftime('%H:%M:%S')} {p.done}/{p.total} recorded, {p.void} void{left}: {p.run} {p.stage}")
+            say(f"{time.strftime('%H:%M:%S')} {p.done}/{p.total} recorded, {p.discarded} discarded{left}: {p.run} {p.stage}")
 
     return tell

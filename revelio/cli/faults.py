@@ -48,14 +48,14 @@ def show(app: AppOption = "shop", json: Json = False) -> None:
       revelio faults list --json | jq '.kinds[] | select(.category == "network") | {kind, places}'
     """
     from fault_injection.apps import app_named
-    from fault_injection.dataset.accepted_marks import load_marks
+    from fault_injection.dataset.accepted_features import load_accepted_features
     from fault_injection.inject import open_faults
     from fault_injection.kinds import kinds
 
-    target, marks = app_named(app), load_marks()
+    target, features = app_named(app), load_accepted_features()
     in_force = open_faults(target)
     if json:
-        does = {kind: mechanism.does for mechanism in marks.mechanisms.values() for kind in mechanism.kinds}
+        does = {kind: mechanism.does for mechanism in features.mechanisms.values() for kind in mechanism.kinds}
         known = [
             {
                 "kind": k.name,

@@ -9,7 +9,7 @@ from revelio.types import Evidence, Window
 from tests.cli.made import CommandLine
 
 
-def test_templates_tells_what_lit_up_and_what_never_did(revelio: CommandLine, tmp_path: Path) -> None:
+def test_templates_tells_in_which_incidents_each_was_proven(revelio: CommandLine, tmp_path: Path) -> None:
     record = Record(
         id="a",
         system="shop",
@@ -23,7 +23,7 @@ def test_templates_tells_what_lit_up_and_what_never_did(revelio: CommandLine, tm
     assert ran.code == 0
     state = next(line for line in ran.out.splitlines() if line.startswith("containers.state "))
     assert state.split() == ["containers.state", "1/1", "0/0", "container_pause"]
-    assert "1 accepted by incidents, but never lit up: containers.health" in ran.err
+    assert "1 accepted by incidents, but never proven: containers.health" in ran.err
     told = {t["template"]: t for t in revelio("campaign", "templates", "--out", tmp_path, "--json").json}
     assert told["containers.state"]["proven"] == 1
     assert told["redis.memory"]["proven"] == 0

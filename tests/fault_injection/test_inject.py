@@ -12,7 +12,7 @@ import pytest
 import fault_injection.inject as inject_module
 from fault_injection.apps import App, app_named
 from fault_injection.engine import CpuLimit
-from fault_injection.inject import in_force, inject, open_faults, undo
+from fault_injection.inject import inject, injected, open_faults, undo
 from fault_injection.journal import Journal
 from fault_injection.kinds import resource
 from fault_injection.spec import Fault, Step
@@ -72,7 +72,7 @@ def test_undo_steps_are_on_disk_before_the_first_act(app: App, engine: FakeEngin
 
 def test_a_fault_that_does_not_bite_is_an_error_and_is_undone(app: App, engine: FakeEngine) -> None:
     engine.throttled_share = 0.0
-    with pytest.raises(FaultError, match="cpu_quota at cart does not bite: throttled in 0 of"):
+    with pytest.raises(FaultError, match="cpu_quota at cart is not active: throttled in 0 of"):
         inject(app, QUOTA, engine)
     assert engine.limits["cart"] == FORMER
     assert open_faults(app) == ()
@@ -82,7 +82,7 @@ def test_ctrl_c_while_verifying_undoes_the_fault(app: App, engine: FakeEngine, m
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(resource.CpuQuota, "measure", interrupted)
+    monkeypatch.setattr(resource.CpuQuota, "active", interrupted)
     with pytest.raises(KeyboardInterrupt):
         inject(app, QUOTA, engine)
     assert engine.limits["cart"] == FORMER
@@ -153,7 +153,7 @@ def test_undoing_a_container_that_was_replaced_is_moot(app: App, engine: FakeEng
 
 
 def test_a_block_that_fails_leaves_nothing_in_force(app: App, engine: FakeEngine) -> None:
-    with pytest.raises(ZeroDivisionError), in_force(app, QUOTA, engine):
+    with pytest.raises(ZeroDivisionError), injected(app, QUOTA, engine):
         assert engine.limits["cart"] != FORMER
         raise ZeroDivisionError
     assert engine.limits["cart"] == FORMER

@@ -68,8 +68,8 @@ def test_killed_at_any_act_it_leaves_a_journal_from_which_all_is_undone(
     def nothing_left(*_: object) -> Effect:
         return Effect(True, "")
 
-    monkeypatch.setattr(type(kind), "measure", killed)
-    monkeypatch.setattr(type(kind), "gone", nothing_left)
+    monkeypatch.setattr(type(kind), "active", killed)
+    monkeypatch.setattr(type(kind), "cleared", nothing_left)
     kind.change(app, fault, world)  # so that every file that it reads has been read
     before = world.standing()
     act, verifying = 0, False

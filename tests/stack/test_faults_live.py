@@ -1,4 +1,4 @@
-"""On the real stack: each fault bites, is undone to the letter, and a kill -9 of who made it leaves nothing behind."""
+"""On the real stack: each fault active, is undone to the letter, and a kill -9 of who made it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fault_injection.apps import App, app_named
 from fault_injection.engine import DockerEngine
 from fault_injection.inject import inject, open_faults, undo
 from fault_injection.mechanisms.deploy import VERSION
-from fault_injection.mechanisms.reach import answers
+from fault_injection.mechanisms.probe import answers
 from fault_injection.spec import Fault
 from revelio.errors import FaultError
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fault_injection.campaigns.campaign import run
-from fault_injection.campaigns.opening import open_stage
 from fault_injection.campaigns.plan import expand, load_plan
-from fault_injection.dataset.lighting import Light, lighting
+from fault_injection.campaigns.setup import open_environment
+from fault_injection.dataset.template_coverage import TemplateCoverage, template_coverage
 from fault_injection.labels import load_labels
 from revelio.catalog import bundled_catalog
 from tests.fault_injection.campaigns.test_every_template import PLAN
@@ -26,14 +26,14 @@ def recorded(stacks: Stacks, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plan's runs, those of them that came to something."""
     stacks.have(APP)
     out = tmp_path_factory.mktemp("every_template")
-    run(load_plan(PLAN), out, open_stage(APP), progress=lambda _: None)
+    run(load_plan(PLAN), out, open_environment(APP), progress=lambda _: None)
     return out
 
 
 @pytest.fixture(scope="module")
-def lights(recorded: Path) -> dict[str, Light]:
+def lights(recorded: Path) -> dict[str, TemplateCoverage]:
     """Every template over those runs."""
-    return {light.template: light for light in lighting([recorded], [(t.id, t.tool) for t in TEMPLATES], load_labels())}
+    return {light.template: light for light in template_coverage([recorded], [(t.id, t.tool) for t in TEMPLATES], load_labels())}
 
 
 def test_users_feel_every_fault_of_the_plan_and_some_tool_shows_its_cause(recorded: Path) -> None:
@@ -44,8 +44,10 @@ def test_users_feel_every_fault_of_the_plan_and_some_tool_shows_its_cause(record
 
 
 @pytest.mark.parametrize("template", [t.id for t in TEMPLATES])
-def test_it_lights_up_in_an_incident_and_stays_dark_with_nothing_wrong(template: str, lights: dict[str, Light]) -> None:
+def test_it_lights_up_in_an_incident_and_stays_dark_with_nothing_wrong(
+    template: str, lights: dict[str, TemplateCoverage]
+) -> None:
     light = lights[template]
     # Of two quiet times one may hold something that is nobody's fault.
-    assert light.dark >= 1, f"asked in {light.controls} runs without a fault, and never dark"
-    assert not light.never_lit, f"a right answer in {light.accepted} incidents, and never shown"
+    assert light.quiet >= 1, f"asked in {light.controls} runs without a fault, and never dark"
+    assert not light.never_proven, f"a right answer in {light.accepted} incidents, and never shown"

@@ -14,9 +14,9 @@ import fault_injection.campaigns.health as health_module
 import fault_injection.inject as inject_module
 from fault_injection.apps import app_named
 from fault_injection.campaigns.campaign import Progress, run
+from fault_injection.campaigns.environment import Environment
 from fault_injection.campaigns.plan import AppPlan, FaultPlan, Plan, Share, expand
-from fault_injection.campaigns.stage import Stage
-from fault_injection.campaigns.tally import void_runs
+from fault_injection.campaigns.status import discarded_runs
 from fault_injection.kinds import component
 from fault_injection.labels import Accepted
 from revelio.catalog import Catalog
@@ -118,23 +118,25 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
+def environment(tmp_path: Path) -> Environment:
     app = app_named("shop", tmp_path / "faults")
     engine = FakeEngine(*app.places)
-    return Stage(app, engine, FakeUsers(engine), FakeReporters(), FakeSystem(engine), CATALOG, lambda: None)
+    return Environment(app, engine, FakeUsers(engine), FakeReporters(), FakeSystem(engine), CATALOG, lambda: None)
 
 
-def go(stage: Stage, out: Path, *, resume: bool = False) -> campaign_module.Outcome:
-    return run(PLAN, out, stage, resume=resume, progress=lambda _: None)
+def go(environment: Environment, out: Path, *, resume: bool = False) -> campaign_module.Outcome:
+    return run(PLAN, out, environment, resume=resume, progress=lambda _: None)
 
 
 def records(out: Path, folder: str = "incidents") -> dict[str, Record]:
     return {r.id: r for r in read_records(out / folder)}
 
 
-def test_every_run_of_the_plan_is_recorded_with_its_fault_split_and_proven_label(stage: Stage, tmp_path: Path) -> None:
+def test_every_run_of_the_plan_is_recorded_with_its_fault_split_and_proven_label(
+    environment: Environment, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
-    assert go(stage, out).recorded == 5
+    assert go(environment, out).recorded == 5
     found = records(out)
     for item in HERE:
         record = found[item.id]
@@ -152,149 +154,153 @@ def test_every_run_of_the_plan_is_recorded_with_its_fault_split_and_proven_label
             assert record.labels == ()
 
 
-def test_incidents_keep_only_words_and_signal_and_results_keep_the_rows(stage: Stage, tmp_path: Path) -> None:
+def test_incidents_keep_only_words_and_signal_and_results_keep_the_rows(environment: Environment, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    go(stage, out)
+    go(environment, out)
     short, whole = next(iter(records(out).values())), next(iter(records(out, "results").values()))
     assert short.results[0].result.rows == () and short.results[0].result.summary == "state"
     assert whole.results[0].result.rows == (("x",),)
-    assert len(short.results) == len(stage.app.places)
+    assert len(short.results) == len(environment.app.places)
 
 
-def test_the_baseline_ends_where_the_fault_begins_and_the_report_comes_at_the_window_s_end(stage: Stage, tmp_path: Path) -> None:
-    go(stage, tmp_path / "out")
+def test_the_baseline_ends_where_the_fault_begins_and_the_report_comes_at_the_window_s_end(
+    environment: Environment, tmp_path: Path
+) -> None:
+    go(environment, tmp_path / "out")
     for record in records(tmp_path / "out").values():
         assert record.evidence.baseline.end == record.evidence.window.start
         assert record.opened_at == record.evidence.window.end
         assert 0.09 <= record.evidence.window.seconds < 1.0
 
 
-def test_nothing_is_left_in_force(stage: Stage, tmp_path: Path) -> None:
-    go(stage, tmp_path / "out")
-    assert isinstance(stage.engine, FakeEngine)
-    assert set(stage.engine.states.values()) == {"running"}
+def test_nothing_is_left_in_force(environment: Environment, tmp_path: Path) -> None:
+    go(environment, tmp_path / "out")
+    assert isinstance(environment.engine, FakeEngine)
+    assert set(environment.engine.states.values()) == {"running"}
 
 
-def test_a_signal_that_was_there_before_the_fault_proves_nothing(stage: Stage, tmp_path: Path) -> None:
-    assert isinstance(stage.system, FakeSystem)
-    stage.system.always = True
-    outcome = go(stage, tmp_path / "out")
+def test_a_signal_that_was_there_before_the_fault_proves_nothing(environment: Environment, tmp_path: Path) -> None:
+    assert isinstance(environment.system, FakeSystem)
+    environment.system.always = True
+    outcome = go(environment, tmp_path / "out")
     assert outcome.recorded == 2
-    assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"no tool shows its cause"}
+    assert {v["stage"] for v in discarded_runs(tmp_path / "out")} == {"no tool shows its cause"}
 
 
-def test_tools_have_watched_for_the_whole_baseline_of_the_first_run(stage: Stage, tmp_path: Path) -> None:
+def test_tools_have_watched_for_the_whole_baseline_of_the_first_run(environment: Environment, tmp_path: Path) -> None:
     looked: list[float] = []
-    snapshot = stage.system.snapshot
+    snapshot = environment.system.snapshot
 
     def noting(scope: Scope) -> Evidence:
         looked.append(time.time())
         return snapshot(scope)
 
-    stage.system.snapshot = noting  # type: ignore[method-assign]
-    go(stage, tmp_path / "out")
+    environment.system.snapshot = noting  # type: ignore[method-assign]
+    go(environment, tmp_path / "out")
     first = min(r.evidence.baseline.start for r in records(tmp_path / "out").values())
     assert looked[0] <= first < looked[1]
 
 
-def test_a_fault_that_users_did_not_feel_and_a_control_that_they_felt_are_void(stage: Stage, tmp_path: Path) -> None:
-    assert isinstance(stage.reporters, FakeReporters)
-    stage.reporters.deaf = True
-    assert go(stage, tmp_path / "deaf").recorded == 2
-    assert len(void_runs(tmp_path / "deaf")) == 2 * 3, "each is tried once more"
-    assert {v["stage"] for v in void_runs(tmp_path / "deaf")} == {"users did not feel it"}
-    stage.reporters.deaf, stage.reporters.touchy = False, True
-    assert go(stage, tmp_path / "touchy").recorded == 3
-    assert {v["stage"] for v in void_runs(tmp_path / "touchy")} == {"users felt a control"}
+def test_a_fault_that_users_did_not_feel_and_a_control_that_they_felt_are_void(environment: Environment, tmp_path: Path) -> None:
+    assert isinstance(environment.reporters, FakeReporters)
+    environment.reporters.deaf = True
+    assert go(environment, tmp_path / "deaf").recorded == 2
+    assert len(discarded_runs(tmp_path / "deaf")) == 2 * 3, "each is tried once more"
+    assert {v["stage"] for v in discarded_runs(tmp_path / "deaf")} == {"users did not feel it"}
+    environment.reporters.deaf, environment.reporters.touchy = False, True
+    assert go(environment, tmp_path / "touchy").recorded == 3
+    assert {v["stage"] for v in discarded_runs(tmp_path / "touchy")} == {"users felt a control"}
 
 
-def test_a_void_run_is_tried_three_times_and_then_given_up(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_void_run_is_tried_three_times_and_then_given_up(
+    environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(component, "answers", lambda app, place, engine, seconds: 0.5 if place == "cart" else None)
-    outcome = go(stage, tmp_path / "out")
-    assert (outcome.recorded, outcome.void, len(outcome.given_up)) == (4, 3, 1)
-    assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"fault not verified"}
-    assert {v["place"] for v in void_runs(tmp_path / "out")} == {"cart"}
+    outcome = go(environment, tmp_path / "out")
+    assert (outcome.recorded, outcome.discarded, len(outcome.given_up)) == (4, 3, 1)
+    assert {v["stage"] for v in discarded_runs(tmp_path / "out")} == {"fault not verified"}
+    assert {v["place"] for v in discarded_runs(tmp_path / "out")} == {"cart"}
 
 
-def test_an_unhealthy_stack_stops_the_campaign_with_the_reason(stage: Stage, tmp_path: Path) -> None:
-    assert isinstance(stage.engine, FakeEngine)
-    unwell = replace(stage, users=FakeUsers(stage.engine, "error"))
+def test_an_unhealthy_stack_stops_the_campaign_with_the_reason(environment: Environment, tmp_path: Path) -> None:
+    assert isinstance(environment.engine, FakeEngine)
+    unwell = replace(environment, users=FakeUsers(environment.engine, "error"))
     with pytest.raises(FaultError, match=r"runs in a row came to nothing.*not healthy: 8 of 8 visits went wrong"):
         go(unwell, tmp_path / "out")
     assert not (tmp_path / "out" / "incidents").exists()
 
 
-def test_a_silent_backend_voids_the_run_instead_of_recording_an_empty_one(stage: Stage, tmp_path: Path) -> None:
-    assert isinstance(stage.system, FakeSystem)
-    stage.system.silent = True
+def test_a_silent_backend_voids_the_run_instead_of_recording_an_empty_one(environment: Environment, tmp_path: Path) -> None:
+    assert isinstance(environment.system, FakeSystem)
+    environment.system.silent = True
     with pytest.raises(FaultError, match="a tool did not answer: containers: 12 queries failed"):
-        go(stage, tmp_path / "out")
+        go(environment, tmp_path / "out")
 
 
-def test_a_killed_campaign_resumes_and_ends_with_the_same_runs(stage: Stage, tmp_path: Path) -> None:
+def test_a_killed_campaign_resumes_and_ends_with_the_same_runs(environment: Environment, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert isinstance(stage.engine, FakeEngine)
-    stage.engine.die_after = 3
+    assert isinstance(environment.engine, FakeEngine)
+    environment.engine.die_after = 3
     with pytest.raises(Killed):
-        go(stage, out)
+        go(environment, out)
     before = records(out) if (out / "incidents").exists() else {}
     assert len(before) < 5
-    stage.engine.die_after = None
-    assert go(stage, out, resume=True).recorded == 5
+    environment.engine.die_after = None
+    assert go(environment, out, resume=True).recorded == 5
     after = records(out)
     assert all(after[name] == record for name, record in before.items())
-    assert set(stage.engine.states.values()) == {"running"}
+    assert set(environment.engine.states.values()) == {"running"}
 
 
-def test_a_second_start_without_resume_is_refused(stage: Stage, tmp_path: Path) -> None:
+def test_a_second_start_without_resume_is_refused(environment: Environment, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    go(stage, out)
+    go(environment, out)
     with pytest.raises(InvalidInputError, match="go on with --resume"):
-        go(stage, out)
+        go(environment, out)
 
 
-def test_a_plan_that_grew_keeps_what_was_recorded_and_makes_only_what_is_new(stage: Stage, tmp_path: Path) -> None:
+def test_a_plan_that_grew_keeps_what_was_recorded_and_makes_only_what_is_new(environment: Environment, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    go(stage, out)
+    go(environment, out)
     before = records(out)
     shop = PLAN.apps["shop"]
     grown = PLAN.model_copy(update={"apps": {"shop": shop.model_copy(update={"controls": {"none": Share(train=3, no_fault=1)}})}})
-    assert run(grown, out, stage, resume=True, progress=lambda _: None).recorded == 7
+    assert run(grown, out, environment, resume=True, progress=lambda _: None).recorded == 7
     after = records(out)
     assert len(after) == 7 and all(after[name] == record for name, record in before.items())
 
 
-def test_the_stack_is_restarted_after_so_many_runs(stage: Stage, tmp_path: Path) -> None:
+def test_the_stack_is_restarted_after_so_many_runs(environment: Environment, tmp_path: Path) -> None:
     renewed: list[int] = []
     out = tmp_path / "out"
-    watched = replace(stage, renew=lambda: renewed.append(len(records(out))))
+    watched = replace(environment, renew=lambda: renewed.append(len(records(out))))
     run(PLAN.model_copy(update={"fresh_every": 2}), out, watched, progress=lambda _: None)
     assert renewed == [2, 4]
 
 
-def test_a_store_of_the_application_that_is_silenced_by_its_fault_voids_nothing(stage: Stage, tmp_path: Path) -> None:
-    assert isinstance(stage.system, FakeSystem)
-    snapshot = stage.system.snapshot
-    muted = replace(stage, system=stage.system)
-    stage.system.snapshot = lambda scope: replace(snapshot(scope), missing=("redis",))  # type: ignore[method-assign]
+def test_a_store_of_the_application_that_is_silenced_by_its_fault_voids_nothing(environment: Environment, tmp_path: Path) -> None:
+    assert isinstance(environment.system, FakeSystem)
+    snapshot = environment.system.snapshot
+    muted = replace(environment, system=environment.system)
+    environment.system.snapshot = lambda scope: replace(snapshot(scope), missing=("redis",))  # type: ignore[method-assign]
     assert go(muted, tmp_path / "redis").recorded == 5
-    stage.system.snapshot = lambda scope: replace(snapshot(scope), missing=("jaeger",))  # type: ignore[method-assign]
+    environment.system.snapshot = lambda scope: replace(snapshot(scope), missing=("jaeger",))  # type: ignore[method-assign]
     with pytest.raises(FaultError, match="jaeger: did not answer the snapshot"):
         go(muted, tmp_path / "jaeger")
 
 
-def test_what_tools_remember_is_asked_after_the_fault_is_undone(stage: Stage, tmp_path: Path) -> None:
-    assert isinstance(stage.system, FakeSystem)
-    stage.system.forgetful = False
-    outcome = go(stage, tmp_path / "out")
+def test_what_tools_remember_is_asked_after_the_fault_is_undone(environment: Environment, tmp_path: Path) -> None:
+    assert isinstance(environment.system, FakeSystem)
+    environment.system.forgetful = False
+    outcome = go(environment, tmp_path / "out")
     assert outcome.recorded == 2, "a tool that only knows the present sees nothing then"
-    assert {v["stage"] for v in void_runs(tmp_path / "out")} == {"no tool shows its cause"}
+    assert {v["stage"] for v in discarded_runs(tmp_path / "out")} == {"no tool shows its cause"}
 
 
-def test_progress_tells_the_run_the_stage_and_the_time_left(stage: Stage, tmp_path: Path) -> None:
+def test_progress_tells_the_run_the_stage_and_the_time_left(environment: Environment, tmp_path: Path) -> None:
     told: list[Progress] = []
     started = time.monotonic()
-    run(PLAN, tmp_path / "out", stage, progress=told.append)
+    run(PLAN, tmp_path / "out", environment, progress=told.append)
     assert told[0].seconds_left is None
     assert {t.stage for t in told} == {
         "waiting until healthy",

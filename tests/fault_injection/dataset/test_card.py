@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.dataset.accepted_marks import AcceptedMarks, load_marks
-from fault_injection.dataset.card import block_in, blocks, figures, line_of_manifest, marks_table, put
+from fault_injection.dataset.accepted_features import AcceptedFeatures, load_accepted_features
+from fault_injection.dataset.card import block_in, blocks, features_table, figures, line_of_manifest, put
 from fault_injection.dataset.freeze import freeze
 from revelio.errors import DatasetError, InvalidInputError
 from revelio.incidents.exchange import Label
@@ -24,8 +24,10 @@ def test_the_cards_figures_are_those_of_the_manifest() -> None:
 
 
 def test_the_page_discusses_the_marks_that_the_file_has() -> None:
-    shown = block_in(PAGE.read_text(encoding="utf-8"), "marks")
-    assert shown == marks_table(load_marks()), f"marks.yaml was changed; run {WRITE} and commit the result"
+    shown = block_in(PAGE.read_text(encoding="utf-8"), "features")
+    assert shown == features_table(load_accepted_features()), (
+        f"leakage_features.yaml was changed; run {WRITE} and commit the result"
+    )
 
 
 def test_figures_count_by_split_kind_and_application(tmp_path: Path) -> None:
@@ -37,7 +39,7 @@ def test_figures_count_by_split_kind_and_application(tmp_path: Path) -> None:
     assert told.splits["train"] == {"shop": 2}
     assert told.kinds["component"] == {"container_pause": {"shop": 3}}
     assert told.shown == pytest.approx(1 / 3)
-    made = blocks(told, AcceptedMarks())["figures"]
+    made = blocks(told, AcceptedFeatures())["figures"]
     assert made.splitlines()[0] == line_of_manifest(tmp_path)
     assert "| train | 2 | 2 |" in made
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.campaigns.tally import status
+from fault_injection.campaigns.status import status
 from fault_injection.dataset.freeze import freeze
 from revelio.errors import DatasetError
 from revelio.incidents.dataset import grown_from, open_dataset
@@ -113,6 +113,6 @@ def test_status_counts_incidents_and_void_runs(tmp_path: Path) -> None:
     store(tmp_path, *GOOD)
     line = json.dumps({"run": "z", "stage": "not healthy", "reason": "cart is slow"})
     (tmp_path / "void.jsonl").write_text(line + "\n" + line[:10])
-    tally = status(tmp_path)
-    assert (tally.incidents, tally.reports, tally.void) == (5, 5, {"not healthy": 1})
-    assert tally.by_kind == {"container_pause": 3, "none": 2}
+    found = status(tmp_path)
+    assert (found.incidents, found.reports, found.discarded) == (5, 5, {"not healthy": 1})
+    assert found.by_kind == {"container_pause": 3, "none": 2}

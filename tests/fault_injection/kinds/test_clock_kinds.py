@@ -152,7 +152,7 @@ def test_a_kill_after_the_act_leaves_what_undo_needs(app: App, engine: Standing,
 
     with monkeypatch.context() as dead:
         dead.setattr(inject_module, "_undo_all", lambda *_: ())
-        dead.setattr(clock.ClockSkew, "measure", dies)
+        dead.setattr(clock.ClockSkew, "active", dies)
         with pytest.raises(Killed):
             inject(app, FAULT, engine)
     assert engine.service.off()[0] < -2 * DAY

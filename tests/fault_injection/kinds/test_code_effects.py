@@ -82,15 +82,15 @@ def engine() -> FakeEngine:
 
 
 def test_the_version_that_was_put_in_place_must_be_the_one_that_runs(site: Site, engine: FakeEngine) -> None:
-    assert running_version(site.app(), "products", engine).bites
+    assert running_version(site.app(), "products", engine).confirmed
     engine.files["products", VERSION] = StoredFile(b"1.4.4\n", 0o644, 0, 0, 1.0)
     effect = running_version(site.app(), "products", engine)
-    assert (effect.bites, effect.figures) == (False, "version 1.4.3 runs")
+    assert (effect.confirmed, effect.figures) == (False, "version 1.4.3 runs")
 
 
 def test_a_service_that_does_not_answer_yet_runs_no_version(site: Site, engine: FakeEngine) -> None:
     effect = running_version(replace(site.app(), service_port=1), "products", engine)
-    assert not effect.bites
+    assert not effect.confirmed
     assert "products does not show its metrics" in effect.figures
 
 
@@ -108,14 +108,14 @@ def test_a_visit_tells_whether_users_get_what_they_should(
 ) -> None:
     site.page = page
     effect = goes_wrong(site.app(), ("home",))
-    assert (effect.bites, effect.figures) == (wrong, figures)
+    assert (effect.confirmed, effect.figures) == (wrong, figures)
 
 
 def test_the_messages_that_wait_are_those_of_the_longest_queue(site: Site, engine: FakeEngine) -> None:
     site.metrics += 'messaging_queue_depth{queue="mail"} 7.0\n'
     effect = queue_grows(site.app(), "notifier", engine, ("home",), 5.0)
-    assert (effect.bites, effect.figures) == (True, "7 messages wait in mail")
-    assert not queue_grows(site.app(), "notifier", engine, ("home",), 8.0).bites
+    assert (effect.confirmed, effect.figures) == (True, "7 messages wait in mail")
+    assert not queue_grows(site.app(), "notifier", engine, ("home",), 8.0).confirmed
     site.metrics = ""
     assert queue_grows(site.app(), "notifier", engine, ("home",), 1.0).figures == "0 messages wait in no queue"
 
@@ -124,8 +124,8 @@ def test_cpu_time_is_counted_for_each_request(site: Site, engine: FakeEngine, mo
     readings = iter([1.0, 1.3, 1.3, 1.6])
     monkeypatch.setattr(engine, "cpu_usage", lambda _: CpuUsage(0.0, next(readings), 0, 0))
     effect = takes_cpu(site.app(), "products", engine, ("home",), 0.2)
-    assert (effect.bites, effect.figures) == (True, "300 ms of CPU time for each of 0 requests")
-    assert not takes_cpu(site.app(), "products", engine, ("home",), 0.4).bites
+    assert (effect.confirmed, effect.figures) == (True, "300 ms of CPU time for each of 0 requests")
+    assert not takes_cpu(site.app(), "products", engine, ("home",), 0.4).confirmed
 
 
 def test_memory_must_grow_by_so_much(site: Site, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,8 +133,8 @@ def test_memory_must_grow_by_so_much(site: Site, engine: FakeEngine, monkeypatch
     readings = iter([80 * 2**20, 95 * 2**20, 95 * 2**20, 96 * 2**20])
     monkeypatch.setattr(engine, "memory_used", lambda _: next(readings))
     effect = grows(site.app(), "products", engine, ("home",), 8 * 2**20)
-    assert (effect.bites, effect.figures) == (True, "80 MiB in use, 95 MiB 0 s later, started again 0 times")
-    assert not grows(site.app(), "products", engine, ("home",), 8 * 2**20).bites
+    assert (effect.confirmed, effect.figures) == (True, "80 MiB in use, 95 MiB 0 s later, started again 0 times")
+    assert not grows(site.app(), "products", engine, ("home",), 8 * 2**20).confirmed
 
 
 def test_memory_that_ran_out_grew_enough(site: Site, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_memory_that_ran_out_grew_enough(site: Site, engine: FakeEngine, monkeyp
     monkeypatch.setattr(engine, "memory_used", lambda _: 35 * 2**20)
     counts = iter([0, 1])
     monkeypatch.setattr(engine, "restarts", lambda _: next(counts))
-    assert grows(site.app(), "products", engine, ("home",), 8 * 2**20).bites
+    assert grows(site.app(), "products", engine, ("home",), 8 * 2**20).confirmed
 
 
 def test_calls_are_counted_for_each_request_by_whom_they_go_to(
@@ -153,13 +153,13 @@ def test_calls_are_counted_for_each_request_by_whom_they_go_to(
     calls = 'http_client_request_duration_seconds_count{error_type="",http_response_status_code="200",server_address="cart"} '
     monkeypatch.setattr(site, "each_time", lambda turn: f"{METRICS}{calls}{float(turn)}\n")
     effect = repeats_itself(site.app(), "products", engine, ("home",), "", 20.0, 9.0)
-    assert (effect.bites, effect.figures) == (
+    assert (effect.confirmed, effect.figures) == (
         True,
         "one statement ran 60 times for 2 requests to any page, and one service was called 3 times for 1 requests",
     )
-    assert repeats_itself(site.app(), "products", engine, ("home",), "", 20.0, 1.5).bites
+    assert repeats_itself(site.app(), "products", engine, ("home",), "", 20.0, 1.5).confirmed
     monkeypatch.setattr(code_effects, "_asked", lambda app, engine: Counter())
-    assert not repeats_itself(site.app(), "products", engine, ("home",), "", 20.0, 9.0).bites
+    assert not repeats_itself(site.app(), "products", engine, ("home",), "", 20.0, 9.0).confirmed
 
 
 def test_statements_of_a_page_are_told_from_requests_for_other_pages(
@@ -179,7 +179,7 @@ def test_statements_of_a_page_are_told_from_requests_for_other_pages(
     counted = iter([Counter({"1": 5}), Counter({"1": 105})])
     monkeypatch.setattr(code_effects, "_asked", lambda app, engine: next(counted))
     effect = repeats_itself(site.app(), "products", engine, ("home",), "/", 8.0, 1.5)
-    assert effect.bites
+    assert effect.confirmed
     assert effect.figures.startswith("one statement ran 100 times for 4 requests to /,")
 
 
@@ -192,15 +192,15 @@ def test_a_database_that_cannot_be_asked_is_an_error(site: Site, engine: FakeEng
 def test_nothing_is_looked_at_before_the_new_version_runs(site: Site, engine: FakeEngine) -> None:
     fault = Fault("exception_on_input", "products", "all")
     assert (
-        kind_named(fault.kind).measure(site.app(), fault, engine).figures
+        kind_named(fault.kind).active(site.app(), fault, engine).figures
         == "version 1.4.3 runs; 3 of 12 requests to it and 0 messages failed"
     )
     engine.files["products", VERSION] = StoredFile(b"1.4.4\n", 0o644, 0, 0, 1.0)
-    assert kind_named(fault.kind).measure(site.app(), fault, engine).figures == "version 1.4.3 runs"
+    assert kind_named(fault.kind).active(site.app(), fault, engine).figures == "version 1.4.3 runs"
 
 
 def test_a_worker_fails_on_messages_where_others_fail_on_requests(site: Site, engine: FakeEngine) -> None:
     handled = 'messaging_process_duration_seconds_count{outcome="%s",queue="order-placed"} %d.0\n'
     site.metrics = METRICS.partition("http_server")[0] + handled % ("done", 9) + handled % ("failed", 2) + handled % ("dead", 1)
-    effect = kind_named("exception_on_input").measure(site.app(), Fault("exception_on_input", "products", "all"), engine)
-    assert (effect.bites, effect.figures) == (True, "version 1.4.3 runs; 0 of 0 requests to it and 3 messages failed")
+    effect = kind_named("exception_on_input").active(site.app(), Fault("exception_on_input", "products", "all"), engine)
+    assert (effect.confirmed, effect.figures) == (True, "version 1.4.3 runs; 0 of 0 requests to it and 3 messages failed")

@@ -42,28 +42,28 @@ def test_what_does_not_run_is_not_stopped_again(app: App, world: World, kind: st
         kind_named(kind).change(app, Fault(kind, place, next(iter(kind_named(kind).strengths))), world)
 
 
-@pytest.mark.parametrize(("state", "bites"), [("exited", True), ("running", False), ("restarting", False)])
-def test_a_stopped_container_is_one_that_has_exited(app: App, world: World, state: str, bites: bool) -> None:
+@pytest.mark.parametrize(("state", "active"), [("exited", True), ("running", False), ("restarting", False)])
+def test_a_stopped_container_is_one_that_has_exited(app: App, world: World, state: str, active: bool) -> None:
     world.states["cart"] = state
-    assert kind_named("container_stop").measure(app, Fault("container_stop", "cart", "whole"), world).bites == bites
+    assert kind_named("container_stop").active(app, Fault("container_stop", "cart", "whole"), world).confirmed == active
 
 
 def test_a_kill_is_verified_by_another_start(app: App, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ContainerKill, "strengths", {"often": {"every_s": -1.9}})
     fault = Fault("container_kill", "cart", "often")
-    assert not ContainerKill().measure(app, fault, world).bites
+    assert not ContainerKill().active(app, fault, world).confirmed
     counts = iter([3, 4, 4])
     world.restarts = lambda service: next(counts)  # type: ignore[method-assign]
-    assert ContainerKill().measure(app, fault, world).bites
+    assert ContainerKill().active(app, fault, world).confirmed
 
 
-@pytest.mark.parametrize(("restarts", "answered", "bites"), [(1, None, True), (0, None, False), (2, 0.01, False)])
+@pytest.mark.parametrize(("restarts", "answered", "active"), [(1, None, True), (0, None, False), (2, 0.01, False)])
 def test_a_crash_loop_does_not_answer_and_is_started_again(
-    app: App, world: World, monkeypatch: pytest.MonkeyPatch, restarts: int, answered: float | None, bites: bool
+    app: App, world: World, monkeypatch: pytest.MonkeyPatch, restarts: int, answered: float | None, active: bool
 ) -> None:
     world.restart_count = restarts
     monkeypatch.setattr(component, "answers", lambda *_, **__: answered)
-    assert CrashLoop().measure(app, Fault("crash_loop", "cart", "whole"), world).bites == bites
+    assert CrashLoop().active(app, Fault("crash_loop", "cart", "whole"), world).confirmed == active
 
 
 @pytest.mark.parametrize("app_name", applications())

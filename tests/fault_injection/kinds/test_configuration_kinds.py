@@ -95,7 +95,7 @@ def test_a_service_that_is_told_of_no_peer_is_refused(app: App, world: World) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "answered", "restarts", "bites"),
+    ("kind", "given", "answered", "restarts", "active"),
     [
         ("pool_too_small", True, 0.01, 0, True),
         ("pool_too_small", True, None, 0, False),
@@ -113,7 +113,7 @@ def test_a_setting_counts_once_the_service_is_up_with_it_or_cannot_come_up(
     given: bool,
     answered: float | None,
     restarts: int,
-    bites: bool,
+    active: bool,
 ) -> None:
     fault = Fault(kind, "orders", next(iter(kind_named(kind).strengths)))
     monkeypatch.setattr(configuration, "answers", lambda *_, **__: answered)
@@ -122,4 +122,4 @@ def test_a_setting_counts_once_the_service_is_up_with_it_or_cannot_come_up(
         found = kind_named(kind)
         assert isinstance(found, Misconfigured)
         world.environments["orders"] |= found.settings(fault, world.environments["orders"])
-    assert kind_named(kind).measure(app, fault, world).bites == bites
+    assert kind_named(kind).active(app, fault, world).confirmed == active

@@ -85,10 +85,10 @@ def test_a_lock_bites_once_somebody_waits_for_it_and_is_gone_once_nobody_holds_i
     app: App, answer: Callable[[Answer], None]
 ) -> None:
     kind, fault = kind_named("lock_held"), Fault("lock_held", "orders", "everybody")
-    for held, waiting, bites, gone in ((0, 0, False, True), (1, 0, False, False), (1, 4, True, False), (0, 4, False, True)):
+    for held, waiting, active, gone in ((0, 0, False, True), (1, 0, False, False), (1, 4, True, False), (0, 4, False, True)):
         answer(lambda _, figures=(held, waiting): [figures])  # type: ignore[misc]
-        assert kind.measure(app, fault, World.__new__(World)).bites == bites
-        assert kind.gone(app, fault, World.__new__(World)).bites == gone
+        assert kind.active(app, fault, World.__new__(World)).confirmed == active
+        assert kind.cleared(app, fault, World.__new__(World)).confirmed == gone
 
 
 def test_indexes_and_keys_are_made_again_as_the_database_describes_them(app: App, world: World) -> None:
@@ -112,17 +112,17 @@ def test_an_index_that_is_not_there_cannot_be_dropped(app: App, world: World) ->
 
 
 @pytest.mark.parametrize(
-    ("there", "rows", "refused", "bites"),
+    ("there", "rows", "refused", "active"),
     [([], 90_000, 0, True), ([], 10, 0, False), ([], 0, 3, True), ([("products_text", "CREATE INDEX", "")], 90_000, 3, False)],
 )
 def test_a_lost_index_bites_where_whole_tables_are_read_or_statements_refused(
-    app: App, answer: Callable[[Answer], None], monkeypatch: pytest.MonkeyPatch, there: Any, rows: int, refused: int, bites: bool
+    app: App, answer: Callable[[Answer], None], monkeypatch: pytest.MonkeyPatch, there: Any, rows: int, refused: int, active: bool
 ) -> None:
     figures = iter([(100, 7), (100 + rows, 7 + refused)])
     monkeypatch.setattr(kinds_module, "SAMPLE_S", 0.01)
     answer(lambda question: there if "pg_get_indexdef" in question else [next(figures)])
-    effect = DroppedIndex().measure(app, Fault("dropped_index", "products", "one"), World.__new__(World))
-    assert effect.bites == bites
+    effect = DroppedIndex().active(app, Fault("dropped_index", "products", "one"), World.__new__(World))
+    assert effect.confirmed == active
     assert f"{rows} rows of products" in effect.figures
 
 
@@ -134,9 +134,9 @@ def test_a_leak_reads_like_an_ordinary_line_of_the_kit(kind: KitVersion) -> None
     assert telling_words(added) == set()
 
 
-@pytest.mark.parametrize(("used", "bites"), [((8, 8), True), ((7, 7), False), ((8, 7), False), ((7, 8), False)])
+@pytest.mark.parametrize(("used", "active"), [((8, 8), True), ((7, 7), False), ((8, 7), False), ((7, 8), False)])
 def test_a_leak_bites_once_the_pool_has_none_left_and_gets_none_back(
-    app: App, world: World, monkeypatch: pytest.MonkeyPatch, used: tuple[int, int], bites: bool
+    app: App, world: World, monkeypatch: pytest.MonkeyPatch, used: tuple[int, int], active: bool
 ) -> None:
     pages = iter(
         'db_client_connection_count{pool="postgres",state="idle"} 1.0\n'
@@ -146,34 +146,34 @@ def test_a_leak_bites_once_the_pool_has_none_left_and_gets_none_back(
     )
     monkeypatch.setattr(kinds_module, "SAMPLE_S", 0.01)
     monkeypatch.setattr(kinds_module, "metrics", lambda *_: next(pages))
-    effect = ConnectionLeak().measure(app, Fault("connection_leak", "orders", "fast"), world)
-    assert (effect.bites, effect.figures) == (bites, f"{min(used)} of 8 sessions of the pool of orders in use")
+    effect = ConnectionLeak().active(app, Fault("connection_leak", "orders", "fast"), world)
+    assert (effect.confirmed, effect.figures) == (active, f"{min(used)} of 8 sessions of the pool of orders in use")
 
 
 @pytest.mark.parametrize(
-    ("ours", "every", "bites", "gone"),
+    ("ours", "every", "active", "gone"),
     [(60, 95, True, False), (10, 95, False, False), (40, 60, False, True), (3, 20, False, True)],
 )
 def test_sessions_beside_the_pool_bite_once_the_database_has_hardly_one_left_and_the_service_holds_most(
-    app: App, answer: Callable[[Answer], None], ours: int, every: int, bites: bool, gone: bool
+    app: App, answer: Callable[[Answer], None], ours: int, every: int, active: bool, gone: bool
 ) -> None:
     kind, fault = UnpooledSessions(), Fault("unpooled_sessions", "products", "fast")
     answer(lambda _: [(ours, every, 100)])
-    assert kind.measure(app, fault, World.__new__(World)).bites == bites
-    assert kind.gone(app, fault, World.__new__(World)).bites == gone
+    assert kind.active(app, fault, World.__new__(World)).confirmed == active
+    assert kind.cleared(app, fault, World.__new__(World)).confirmed == gone
 
 
-@pytest.mark.parametrize(("said", "bites"), [("sorry, too many clients already", True), ("connection refused", False)])
+@pytest.mark.parametrize(("said", "active"), [("sorry, too many clients already", True), ("connection refused", False)])
 def test_a_database_that_refuses_further_sessions_has_none_left(
-    app: App, answer: Callable[[Answer], None], said: str, bites: bool
+    app: App, answer: Callable[[Answer], None], said: str, active: bool
 ) -> None:
     def refuse(_: str) -> list[tuple[Any, ...]]:
         raise FaultError(said)
 
     answer(refuse)
     kind, fault = UnpooledSessions(), Fault("unpooled_sessions", "products", "fast")
-    assert kind.measure(app, fault, World.__new__(World)).bites == bites
-    assert not kind.gone(app, fault, World.__new__(World)).bites
+    assert kind.active(app, fault, World.__new__(World)).confirmed == active
+    assert not kind.cleared(app, fault, World.__new__(World)).confirmed
 
 
 def test_a_service_that_shows_no_figures_has_no_verified_leak(app: App, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,17 +181,17 @@ def test_a_service_that_shows_no_figures_has_no_verified_leak(app: App, world: W
         raise FaultError("orders does not show its metrics")
 
     monkeypatch.setattr(kinds_module, "metrics", refused)
-    assert not ConnectionLeak().measure(app, Fault("connection_leak", "orders", "fast"), world).bites
+    assert not ConnectionLeak().active(app, Fault("connection_leak", "orders", "fast"), world).confirmed
 
 
-@pytest.mark.parametrize(("seconds", "bites", "gone"), [(0.9, True, False), (0.3, False, False), (0.01, False, True)])
+@pytest.mark.parametrize(("seconds", "active", "gone"), [(0.9, True, False), (0.3, False, False), (0.01, False, True)])
 def test_a_slow_disk_is_measured_by_a_commit(
-    app: App, world: World, monkeypatch: pytest.MonkeyPatch, seconds: float, bites: bool, gone: bool
+    app: App, world: World, monkeypatch: pytest.MonkeyPatch, seconds: float, active: bool, gone: bool
 ) -> None:
     kind, fault = kind_named("slow_disk_on_db"), Fault("slow_disk_on_db", "postgres", "hard")
     monkeypatch.setattr(database, "commit_seconds", lambda _: seconds)
-    assert kind.measure(app, fault, world).bites == bites
-    assert kind.gone(app, fault, world).bites == gone
+    assert kind.active(app, fault, world).confirmed == active
+    assert kind.cleared(app, fault, world).confirmed == gone
 
 
 def test_the_databases_container_must_answer_before_a_fault_of_a_table_counts_as_undone(app: App) -> None:

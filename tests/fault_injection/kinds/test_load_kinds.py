@@ -83,11 +83,11 @@ def test_a_crowd_before_a_closed_door_does_not_spin() -> None:
 def test_a_flood_is_measured_by_requests_a_second(app: App, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     kind, fault = kind_named("traffic_flood"), Fault("traffic_flood", "search", "hard")
     monkeypatch.setattr(kinds_module, "SAMPLE_S", 0.05)
-    for per_look, bites in ((100.0, True), (0.1, False)):
+    for per_look, active in ((100.0, True), (0.1, False)):
         counted = iter([50.0, 50.0 + per_look, 150.0, 150.0 + per_look])
         monkeypatch.setattr(kinds_module, "requests_served", lambda *_, counted=counted: next(counted))
-        assert kind.measure(app, fault, world).bites == bites
-        assert kind.gone(app, fault, world).bites == (not bites)
+        assert kind.active(app, fault, world).confirmed == active
+        assert kind.cleared(app, fault, world).confirmed == (not active)
 
 
 def test_where_a_service_is_too_busy_to_show_its_figures_those_who_wait_are_counted(
@@ -98,11 +98,11 @@ def test_where_a_service_is_too_busy_to_show_its_figures_those_who_wait_are_coun
 
     monkeypatch.setattr(kinds_module, "requests_served", refused)
     fault = Fault("traffic_flood", "search", "hard")
-    for waiting, bites in ((90, False), (600, True)):
+    for waiting, active in ((90, False), (600, True)):
         lines = "ESTAB 0 0 10.0.0.2:8000 10.0.0.1:40000\n" * waiting
         world.in_network = lambda service, *command, lines=lines: lines  # type: ignore[method-assign]
-        assert kind_named("traffic_flood").measure(app, fault, world).bites == bites
-        assert not kind_named("traffic_flood").gone(app, fault, world).bites
+        assert kind_named("traffic_flood").active(app, fault, world).confirmed == active
+        assert not kind_named("traffic_flood").cleared(app, fault, world).confirmed
 
 
 def calls(made: int, good: int) -> str:
@@ -113,17 +113,17 @@ def calls(made: int, good: int) -> str:
     )
 
 
-@pytest.mark.parametrize(("made", "good", "bites"), [(200, 20, True), (200, 190, False), (4, 0, False)])
+@pytest.mark.parametrize(("made", "good", "active"), [(200, 20, True), (200, 190, False), (4, 0, False)])
 def test_a_storm_bites_where_most_of_many_calls_are_repeated(
-    app: App, world: World, monkeypatch: pytest.MonkeyPatch, made: int, good: int, bites: bool
+    app: App, world: World, monkeypatch: pytest.MonkeyPatch, made: int, good: int, active: bool
 ) -> None:
     storm, fault = RetryStorm(), Fault("retry_storm", "gateway", "hard")
     monkeypatch.setattr(kinds_module, "SAMPLE_S", 0.01)
     pages = iter([calls(50, 50), calls(50 + made, 50 + good)])
     monkeypatch.setattr(kinds_module, "metrics", lambda *_: next(pages))
-    assert not storm.measure(app, fault, world).bites
+    assert not storm.active(app, fault, world).confirmed
     world.environments["gateway"] |= {"PEER_RETRIES": "30", "PEER_TIMEOUT_SECONDS": "0.005"}
-    assert storm.measure(app, fault, world).bites == bites
+    assert storm.active(app, fault, world).confirmed == active
 
 
 @pytest.mark.parametrize("app_name", applications())

@@ -13,7 +13,7 @@ from fault_injection.apps import App, app_named
 from fault_injection.inject import inject, open_faults, undo
 from fault_injection.kinds import kind_named, network, network_buffers, network_edges, network_names
 from fault_injection.labels import Accepted, accepted_queries
-from fault_injection.mechanisms.vantage import Outcome
+from fault_injection.mechanisms.probe import Outcome
 from fault_injection.spec import Fault
 from revelio.errors import FaultError
 from revelio.types import Blank, Query, QueryTemplate
@@ -127,7 +127,7 @@ def test_without_netem_packets_pass_while_nobody_reads_the_queue(app: App, engin
 
 def test_a_link_without_lost_packets_is_no_fault(app: App, engine: FakeNetwork) -> None:
     engine.dropped = 0
-    with pytest.raises(FaultError, match="loss at cart does not bite: 0 packets lost so far, 4 sent again"):
+    with pytest.raises(FaultError, match="loss at cart is not active: 0 packets lost so far, 4 sent again"):
         inject(app, Fault("loss", "cart", "hard"), engine)
     assert left(engine) == []
 
@@ -135,7 +135,7 @@ def test_a_link_without_lost_packets_is_no_fault(app: App, engine: FakeNetwork) 
 def test_a_link_that_is_wide_enough_is_no_fault(app: App, engine: FakeNetwork) -> None:
     engine.growth["backlog"] = 0
     for kind in ("bandwidth", "congestion"):
-        with pytest.raises(FaultError, match=f"{kind} at cart does not bite"):
+        with pytest.raises(FaultError, match=f"{kind} at cart is not active"):
             inject(app, Fault(kind, "cart", "hard"), engine)
     assert left(engine) == []
 
@@ -183,7 +183,7 @@ def test_what_is_not_felt_from_the_callers_network_is_no_fault(
 ) -> None:
     monkeypatch.setattr(network_edges, "call", lambda *_, seconds: Outcome(True, 0.01, "answered"))
     monkeypatch.setattr(network_names, "look_up", lambda *_, seconds: Outcome(True, 0.01, "answered"))
-    with pytest.raises(FaultError, match=r"does not bite: .* answered after 0\.01 s"):
+    with pytest.raises(FaultError, match=r"is not active: .* answered after 0\.01 s"):
         inject(app, fault, engine)
     assert left(engine) == []
 

@@ -10,7 +10,7 @@ import pytest
 from fault_injection.apps import App, app_named
 from fault_injection.kinds import kind_named, validate
 from fault_injection.kinds import redis_server as kinds_module
-from fault_injection.mechanisms import reach, redis_server
+from fault_injection.mechanisms import probe, redis_server
 from fault_injection.spec import Fault
 from revelio.errors import FaultError
 from tests.fault_injection.traces import telling_words
@@ -49,9 +49,9 @@ def test_a_limit_below_what_it_holds_is_put_back_as_it_was(
     assert undo.argument("changed") == '{"maxmemory": "67108864", "maxmemory-policy": "volatile-lru"}'
 
 
-@pytest.mark.parametrize(("refused", "evicted", "bites"), [("OOM", 0, True), ("", 3, True), ("", 0, False)])
+@pytest.mark.parametrize(("refused", "evicted", "active"), [("OOM", 0, True), ("", 3, True), ("", 0, False)])
 def test_too_little_memory_bites_where_a_write_is_refused_or_keys_are_thrown_away(
-    app: App, world: World, monkeypatch: pytest.MonkeyPatch, refused: str, evicted: int, bites: bool
+    app: App, world: World, monkeypatch: pytest.MonkeyPatch, refused: str, evicted: int, active: bool
 ) -> None:
     counts = iter([10.0, 10.0 + evicted])
 
@@ -60,22 +60,22 @@ def test_too_little_memory_bites_where_a_write_is_refused_or_keys_are_thrown_awa
 
     monkeypatch.setattr(redis_server, "figures", figures)
     monkeypatch.setattr(redis_server, "refusal", lambda *_: refused)
-    effect = kind_named("store_memory_too_small").measure(app, Fault("store_memory_too_small", "redis", "evicts"), world)
-    assert effect.bites == bites
+    effect = kind_named("store_memory_too_small").active(app, Fault("store_memory_too_small", "redis", "evicts"), world)
+    assert effect.confirmed == active
     assert "uses 200% of the memory that it may" in effect.figures
 
 
 @pytest.mark.parametrize(
-    ("waited", "bites", "gone"), [(1.9, True, False), (None, True, False), (0.3, False, False), (0.01, False, True)]
+    ("waited", "active", "gone"), [(1.9, True, False), (None, True, False), (0.3, False, False), (0.01, False, True)]
 )
 def test_a_long_command_is_measured_by_how_long_others_wait(
-    app: App, world: World, monkeypatch: pytest.MonkeyPatch, waited: float | None, bites: bool, gone: bool
+    app: App, world: World, monkeypatch: pytest.MonkeyPatch, waited: float | None, active: bool, gone: bool
 ) -> None:
     monkeypatch.setattr(kinds_module, "LOOKS_S", 0.01)
-    monkeypatch.setattr(reach, "answers", lambda *_, seconds: waited)
+    monkeypatch.setattr(probe, "answers", lambda *_, seconds: waited)
     kind, fault = kind_named("slow_command"), Fault("slow_command", "redis", "hard")
-    assert kind.measure(app, fault, world).bites == bites
-    assert kind.gone(app, fault, world).bites == gone
+    assert kind.active(app, fault, world).confirmed == active
+    assert kind.cleared(app, fault, world).confirmed == gone
 
 
 def test_what_is_asked_reads_like_somebodys_report() -> None:

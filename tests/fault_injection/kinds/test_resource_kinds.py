@@ -19,7 +19,7 @@ from fault_injection.kinds import kind_named, resource, validate
 from fault_injection.kinds.disk import DiskFull, DiskSlow
 from fault_injection.kinds.disk_writes import slow_writes
 from fault_injection.kinds.resource import LEAST_BYTES, LEAST_FILES, LEAST_PROCESSES
-from fault_injection.mechanisms import database, reach, redis_server
+from fault_injection.mechanisms import database, probe, redis_server
 from fault_injection.mechanisms.background import use_up
 from fault_injection.spec import Fault
 from revelio.errors import FaultError
@@ -34,7 +34,7 @@ def app(tmp_path: Path) -> App:
 @pytest.fixture
 def world(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(resource, "SAMPLE_S", 0.01)
-    monkeypatch.setattr(reach, "EVERY_S", 0.0)
+    monkeypatch.setattr(probe, "EVERY_S", 0.0)
     monkeypatch.setattr(disk_module, "LOOKS_S", 0.05)
     return World(app, tmp_path)
 
@@ -100,29 +100,29 @@ def test_what_does_not_run_is_not_weakened(app: App, world: World, kind: str) ->
 
 def test_limits_are_verified_by_what_the_kernel_refused(app: App, world: World) -> None:
     fault = Fault("pid_limit", "cart", "hard")
-    assert not kind_named("pid_limit").measure(app, fault, world).bites
+    assert not kind_named("pid_limit").active(app, fault, world).confirmed
     world.bounded["cart"] = Bounds(0, 9)
-    assert kind_named("pid_limit").measure(app, fault, world).bites
+    assert kind_named("pid_limit").active(app, fault, world).confirmed
     files = Fault("fd_exhaustion", "cart", "hard")
-    assert not kind_named("fd_exhaustion").measure(app, files, world).bites
+    assert not kind_named("fd_exhaustion").active(app, files, world).confirmed
     world.file_limits["cart"] = 41
-    assert kind_named("fd_exhaustion").measure(app, files, world).figures == "40 files open, 1 more allowed"
+    assert kind_named("fd_exhaustion").active(app, files, world).figures == "40 files open, 1 more allowed"
     world.file_limits["cart"] = 20
-    assert kind_named("fd_exhaustion").measure(app, files, world).bites
+    assert kind_named("fd_exhaustion").active(app, files, world).confirmed
 
 
 def test_memory_that_ran_out_shows_in_restarts_by_the_engine(app: App, world: World) -> None:
     fault = Fault("memory_limit", "cart", "hard")
-    assert not kind_named("memory_limit").measure(app, fault, world).bites
+    assert not kind_named("memory_limit").active(app, fault, world).confirmed
     world.restart_count = 1
-    assert kind_named("memory_limit").measure(app, fault, world).bites
+    assert kind_named("memory_limit").active(app, fault, world).confirmed
 
 
-@pytest.mark.parametrize(("throttled", "bites"), [(0.9, True), (0.2, False)])
-def test_runaway_work_shows_in_throttled_periods(app: App, world: World, throttled: float, bites: bool) -> None:
+@pytest.mark.parametrize(("throttled", "active"), [(0.9, True), (0.2, False)])
+def test_runaway_work_shows_in_throttled_periods(app: App, world: World, throttled: float, active: bool) -> None:
     usages = iter([CpuUsage(10.0, 1.0, 100, 0), CpuUsage(12.0, 2.0, 120, int(20 * throttled))])
     world.cpu_usage = lambda service: next(usages)  # type: ignore[method-assign]
-    assert kind_named("cpu_hog").measure(app, Fault("cpu_hog", "cart", "hard"), world).bites == bites
+    assert kind_named("cpu_hog").active(app, Fault("cpu_hog", "cart", "hard"), world).confirmed == active
 
 
 def test_runaway_work_joins_every_group_and_ends_when_it_is_not_wanted(tmp_path: Path) -> None:
@@ -168,26 +168,26 @@ def test_the_databases_disk_is_a_kind_of_its_own(app: App) -> None:
 
 
 @pytest.mark.parametrize(
-    ("waits", "bites", "gone"), [((0.01, 0.4), True, False), ((0.01, None), True, False), ((0.01, 0.02), False, True)]
+    ("waits", "active", "gone"), [((0.01, 0.4), True, False), ((0.01, None), True, False), ((0.01, 0.02), False, True)]
 )
 def test_a_slow_disk_shows_in_the_longest_wait(
     app: App,
     world: World,
     monkeypatch: pytest.MonkeyPatch,
     waits: tuple[float | None, ...],
-    bites: bool,
+    active: bool,
     gone: bool,
 ) -> None:
     looks = itertools.chain(waits, itertools.repeat(0.01))
-    monkeypatch.setattr(reach, "answers", lambda *_, **__: next(looks))
+    monkeypatch.setattr(probe, "answers", lambda *_, **__: next(looks))
     fault = Fault("disk_slow", "redis", "hard")
-    assert DiskSlow().measure(app, fault, world).bites == bites
+    assert DiskSlow().active(app, fault, world).confirmed == active
     looks = itertools.chain(waits, itertools.repeat(0.01))
-    assert DiskSlow().gone(app, fault, world).bites == gone
+    assert DiskSlow().cleared(app, fault, world).confirmed == gone
 
 
 @pytest.mark.parametrize(
-    ("said", "bites"),
+    ("said", "active"),
     [
         (b"+OK\r\n", False),
         (b"-MISCONF Errors writing to the AOF file: No space left on device\r\n", True),
@@ -196,27 +196,27 @@ def test_a_slow_disk_shows_in_the_longest_wait(
     ],
 )
 def test_a_full_disk_counts_once_the_store_refuses_to_write(
-    app: App, world: World, monkeypatch: pytest.MonkeyPatch, said: bytes, bites: bool
+    app: App, world: World, monkeypatch: pytest.MonkeyPatch, said: bytes, active: bool
 ) -> None:
     monkeypatch.setattr(disk_module, "is_full", lambda _: True)
     monkeypatch.setattr(redis_server, "reply", lambda *_, **__: said)
     fault = Fault("disk_full", "redis", "whole")
-    assert DiskFull().measure(app, fault, world).bites == bites
-    assert DiskFull().gone(app, fault, world).bites == (said == b"+OK\r\n")
+    assert DiskFull().active(app, fault, world).confirmed == active
+    assert DiskFull().cleared(app, fault, world).confirmed == (said == b"+OK\r\n")
 
 
 def test_a_database_without_space_says_so(app: App, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Fault("disk_full", "postgres", "whole")
     monkeypatch.setattr(disk_module, "is_full", lambda _: True)
     monkeypatch.setattr(database, "take_space", lambda _: None)
-    assert not DiskFull().measure(app, fault, world).bites
+    assert not DiskFull().active(app, fault, world).confirmed
 
     def refused(_: App) -> None:
         raise FaultError("No space left on device")
 
     monkeypatch.setattr(database, "take_space", refused)
-    effect = DiskFull().measure(app, fault, world)
-    assert effect.bites
+    effect = DiskFull().active(app, fault, world)
+    assert effect.confirmed
     assert "No space left on device" in effect.figures
 
 

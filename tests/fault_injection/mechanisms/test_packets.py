@@ -20,7 +20,7 @@ from fault_injection.apps import App, app_named
 from fault_injection.mechanisms.cross_traffic import stream
 from fault_injection.mechanisms.namespace import network_of
 from fault_injection.mechanisms.packet_queue import QUEUE, hold_back
-from fault_injection.mechanisms.vantage import Outcome, call, look_up
+from fault_injection.mechanisms.probe import Outcome, call, look_up
 from revelio.errors import FaultError
 from tests.fault_injection.fake_engine import FakeEngine
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fault_injection.dataset.freeze import freeze
-from fault_injection.dataset.retell import rewrite
+from fault_injection.dataset.rewrite_reports import rewrite_reports
 from revelio.errors import DatasetError, InvalidInputError
 from revelio.incidents.dataset import open_dataset
 from revelio.incidents.exchange import Note, Report
@@ -32,7 +32,7 @@ class Writer:
 
 def test_only_the_reports_change_and_runs_without_a_text_are_left_out(tmp_path: Path) -> None:
     freeze(store(tmp_path / "old", *GOOD))
-    assert rewrite(tmp_path / "old", tmp_path / "new", Writer("w13")) == {"train": 2, "repeat": 1, "new_location": 1}
+    assert rewrite_reports(tmp_path / "old", tmp_path / "new", Writer("w13")) == {"train": 2, "repeat": 1, "new_location": 1}
     for item in open_dataset(tmp_path / "new").read():
         original = next(r for r in GOOD if r.id == item.record.id)
         assert item.record.reports[0].text == f"{original.id} again"
@@ -41,22 +41,22 @@ def test_only_the_reports_change_and_runs_without_a_text_are_left_out(tmp_path: 
 
 def test_one_split_can_be_told_alone(tmp_path: Path) -> None:
     freeze(store(tmp_path / "old", *GOOD))
-    assert rewrite(tmp_path / "old", tmp_path / "new", Writer("w6"), splits=("repeat",)) == {"repeat": 1}
+    assert rewrite_reports(tmp_path / "old", tmp_path / "new", Writer("w6"), splits=("repeat",)) == {"repeat": 1}
 
 
 def test_a_training_writer_in_a_test_split_is_refused(tmp_path: Path) -> None:
     freeze(store(tmp_path / "old", *GOOD))
     with pytest.raises(DatasetError, match=r"b \(repeat\) has a report by w1"):
-        rewrite(tmp_path / "old", tmp_path / "new", Writer("w1"))
+        rewrite_reports(tmp_path / "old", tmp_path / "new", Writer("w1"))
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     freeze(store(tmp_path / "old", *GOOD))
     with pytest.raises(InvalidInputError, match="holds incidents already"):
-        rewrite(tmp_path / "old", tmp_path / "old", Writer("w6"))
+        rewrite_reports(tmp_path / "old", tmp_path / "old", Writer("w6"))
 
 
 def test_writers_with_nothing_to_say_are_an_error(tmp_path: Path) -> None:
     freeze(store(tmp_path / "old", *GOOD))
     with pytest.raises(DatasetError, match="no text of these writers fits any incident"):
-        rewrite(tmp_path / "old", tmp_path / "new", Writer("w6", silent=True))
+        rewrite_reports(tmp_path / "old", tmp_path / "new", Writer("w6", silent=True))

@@ -13,10 +13,10 @@ import pytest
 
 from fault_injection.apps import App, app_named
 from fault_injection.campaigns.health import wait_until_content
-from fault_injection.campaigns.opening import NotesFile
 from fault_injection.campaigns.record import calls_of
+from fault_injection.campaigns.setup import NotesFile
 from fault_injection.engine import DockerEngine
-from fault_injection.inject import in_force, open_faults
+from fault_injection.inject import injected, open_faults
 from fault_injection.labels import accepted_queries, load_labels
 from fault_injection.spec import Fault
 from revelio.anomaly import SIGNIFICANT
@@ -43,7 +43,7 @@ def settle() -> None:
     seconds = shop.baseline_s + shop.window_s - FELT_S
     users = NotesFile(find_project("shop").state / "notes.jsonl")
     content = wait_until_content(users, seconds, time.time(), seconds + 120.0)
-    assert content.bites, content.figures
+    assert content.confirmed, content.figures
 
 
 def shown(answer: Recommendation, app: App, fault: Fault) -> list[tuple[int, float]]:
@@ -64,7 +64,7 @@ def shown(answer: Recommendation, app: App, fault: Fault) -> list[tuple[int, flo
 )
 def test_the_cause_is_among_the_first_three_and_running_it_shows_the_fault(app: App, fault: Fault, report: str) -> None:
     settle()
-    with in_force(app, fault, DockerEngine(app.project)):
+    with injected(app, fault, DockerEngine(app.project)):
         time.sleep(FELT_S)
         with closing(Service(load_settings())) as service:
             answer = service.rank(RecommendRequest(report, system="shop", k=3, run=True))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from fault_injection.campaigns.stage import Reporters
+from fault_injection.campaigns.environment import Reporters
 from fault_injection.dataset.freeze import freeze
 from revelio.errors import DatasetError, InvalidInputError
 from revelio.incidents.dataset import open_dataset
 from revelio.incidents.exchange import write_records
 
 
-def rewrite(dataset: Path, out: Path, reporters: Reporters, *, splits: tuple[str, ...] = ()) -> dict[str, int]:
+def rewrite_reports(dataset: Path, out: Path, reporters: Reporters, *, splits: tuple[str, ...] = ()) -> dict[str, int]:
     """Write the dataset's incidents (of ``splits``, all when none is named) to ``out`` with new reports, and freeze it.
 
     Returns incidents by split. Incidents for which no text fits are left out. Raises ``DatasetError`` when nothing is

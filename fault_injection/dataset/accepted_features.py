@@ -1,4 +1,4 @@
-"""Which marks of an injected fault a real one would leave too: ``marks.yaml``, with the reason for each."""
+"""Which features of an injected fault a real one would leave too: ``leakage_features.yaml``, with the reason for each."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from fault_injection.kinds import kinds
 from fault_injection.yaml_file import read_yaml
 from revelio.errors import InvalidInputError
 
-MARKS = Path(__file__).with_name("marks.yaml")
+FEATURES = Path(__file__).with_name("leakage_features.yaml")
 Real = Literal["yes", "partly", "no"]
 
 
 class Discussed(BaseModel):
-    """Marks (a pattern as of a shell, in the words of ``marks.py``), whether a real fault leaves them, and why."""
+    """Features (a pattern as of a shell, in the words of ``features.py``), whether a real fault leaves them, and why."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    mark: str
+    feature: str
     real: Real
     because: str
 
 
 class Mechanism(BaseModel):
-    """What is done to make faults of some kinds, and the marks that it leaves in all of them."""
+    """What is done to make faults of some kinds, and the features that it leaves in all of them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     does: str
     kinds: tuple[str, ...]
-    marks: tuple[Discussed, ...] = ()
+    features: tuple[Discussed, ...] = ()
 
 
-class AcceptedMarks(BaseModel):
+class AcceptedFeatures(BaseModel):
     """The whole file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,21 +47,21 @@ class AcceptedMarks(BaseModel):
         """The mechanism that a kind is listed under; empty when under none."""
         return next((name for name, mechanism in self.mechanisms.items() if kind in mechanism.kinds), "")
 
-    def of_kind(self, kind: str, mark: str) -> Discussed | None:
-        """What is said of a mark of that kind: by itself, by its mechanism, then everywhere; None when nothing is."""
+    def of_kind(self, kind: str, feature: str) -> Discussed | None:
+        """What is said of a feature of that kind: by itself, by its mechanism, then everywhere; None when nothing is."""
         mechanism = self.mechanisms.get(self.mechanism_of(kind))
-        return _first(mark, (*self.kinds.get(kind, ()), *(mechanism.marks if mechanism else ()), *self.everywhere))
+        return _first(feature, (*self.kinds.get(kind, ()), *(mechanism.features if mechanism else ()), *self.everywhere))
 
-    def of_mechanism(self, name: str, mark: str) -> Discussed | None:
-        """What is said of a mark of that mechanism: by itself, by one of its kinds, then everywhere."""
+    def of_mechanism(self, name: str, feature: str) -> Discussed | None:
+        """What is said of a feature of that mechanism: by itself, by one of its kinds, then everywhere."""
         mechanism = self.mechanisms[name]
         by_kind = (entry for kind in mechanism.kinds for entry in self.kinds.get(kind, ()))
-        return _first(mark, (*mechanism.marks, *by_kind, *self.everywhere))
+        return _first(feature, (*mechanism.features, *by_kind, *self.everywhere))
 
 
-def load_marks(path: Path = MARKS) -> AcceptedMarks:
+def load_accepted_features(path: Path = FEATURES) -> AcceptedFeatures:
     """The file's content; ``InvalidInputError`` names what is wrong in it, a kind that there is not among that."""
-    found = read_yaml(path, AcceptedMarks)
+    found = read_yaml(path, AcceptedFeatures)
     known = {kind.name for kind in kinds()}
     named = {kind for mechanism in found.mechanisms.values() for kind in mechanism.kinds} | set(found.kinds)
     if unknown := sorted(named - known):
@@ -69,5 +69,5 @@ def load_marks(path: Path = MARKS) -> AcceptedMarks:
     return found
 
 
-def _first(mark: str, entries: Iterable[Discussed]) -> Discussed | None:
-    return next((entry for entry in entries if fnmatchcase(mark, entry.mark)), None)
+def _first(feature: str, entries: Iterable[Discussed]) -> Discussed | None:
+    return next((entry for entry in entries if fnmatchcase(feature, entry.feature)), None)

@@ -1,7 +1,7 @@
-"""What gives an injected fault away: a classifier for each kind and mechanism, and the marks that it could go by.
+"""What gives an injected fault away: a classifier for each kind and mechanism, and the features that it could go by.
 
 A small decision tree tells the parts that a kind of fault was done at from the parts in incidents of the other kinds of its
-category and in controls. It is asked about incidents that it has not seen. That it does well is no reproach: most marks are
+category and in controls. It is asked about incidents that it has not seen. That it does well is no reproach: most features are
 those of the fault. What a real fault would not leave, or what nobody has explained, is.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from fault_injection.dataset.accepted_marks import AcceptedMarks, Discussed, Real
-from fault_injection.dataset.lighting import CONTROL
-from fault_injection.dataset.marks import Sight
+from fault_injection.dataset.accepted_features import AcceptedFeatures, Discussed, Real
+from fault_injection.dataset.leakage_features import RunFeatures
+from fault_injection.dataset.template_coverage import CONTROL
 from revelio.encoders.report import Floats
 from revelio.errors import DatasetError, RevelioError
 
@@ -25,17 +25,17 @@ LEAST_INCIDENTS = 3
 FOLDS = 5
 DEPTH = 3
 STRONG = 0.9
-"""A mark that alone tells this many right, of parts of either sort in equal shares."""
+"""A feature that alone tells this many right, of parts of either sort in equal shares."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """One mark of a kind or mechanism, by itself.
+class Feature:
+    """One feature of a kind or mechanism, by itself.
 
     ``accuracy`` is that of its best threshold; beyond it lie the share ``here`` of the affected parts and the share
-    ``elsewhere`` of the others. ``real`` is None where ``marks.yaml`` says nothing of it.
+    ``elsewhere`` of the others. ``real`` is None where ``leakage_features.yaml`` says nothing of it.
     """
 
     name: str
@@ -47,11 +47,11 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Leakage:
     """How well a kind or mechanism is told apart, held out: balanced accuracy, 0.5 is chance.
 
-    ``unreal_accuracy`` is by those marks alone that a real fault would not leave or that are not explained, ``by`` the ones
-    that the tree then goes by. Both accuracies are None where there are too few incidents. ``marks`` are those that are
+    ``unreal_accuracy`` is by those features alone that a real fault would not leave or that are not explained, ``by`` the ones
+    that the tree then goes by. Both accuracies are None where there are too few incidents. ``features`` are those that are
     strong by themselves, the strongest first; ``unlisted`` those that nobody has explained and that are strong, alone or
     together.
     """
@@ -62,13 +62,13 @@ class Telling:
     accuracy: float | None
     unreal_accuracy: float | None
     by: tuple[str, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    features: tuple[Feature, ...] = ()
     unlisted: tuple[str, ...] = ()
 
 
-def artefacts(
-    seen: Sequence[Sight], accepted: AcceptedMarks, progress: Progress = lambda what, done, total: None
-) -> tuple[Telling, ...]:
+def find_leakage(
+    seen: Sequence[RunFeatures], accepted: AcceptedFeatures, progress: Progress = lambda what, done, total: None
+) -> tuple[Leakage, ...]:
     """Each kind of fault that was recorded, then each mechanism. ``DatasetError`` where there is nothing recorded."""
     if not seen:
         raise DatasetError("no incidents to look at; run a campaign first")
@@ -93,54 +93,54 @@ def artefacts(
 
 
 class _Table:
-    """Every part of every run as a row of marks."""
+    """Every part of every run as a row of features."""
 
-    def __init__(self, seen: Sequence[Sight]) -> None:
-        """Marks that no two affected parts have are left out."""
-        rows = [(n, part in s.affected, marks) for n, s in enumerate(seen) for part, marks in sorted(s.parts.items())]
+    def __init__(self, seen: Sequence[RunFeatures]) -> None:
+        """Features that no two affected parts have are left out."""
+        rows = [(n, part in s.affected, features) for n, s in enumerate(seen) for part, features in sorted(s.parts.items())]
         counts: dict[str, int] = {}
-        for _, affected, marks in rows:
-            for name in marks if affected else ():
+        for _, affected, features in rows:
+            for name in features if affected else ():
                 counts[name] = counts.get(name, 0) + 1
         self.names = sorted(name for name, count in counts.items() if count > 1)
         column = {name: i for i, name in enumerate(self.names)}
         self.run = np.array([n for n, _, _ in rows], dtype=int)
         self.affected = np.array([affected for _, affected, _ in rows], dtype=bool)
         self.values = np.zeros((len(rows), len(self.names)), dtype=np.float32)
-        for row, (_, _, marks) in enumerate(rows):
-            for name, value in marks.items():
+        for row, (_, _, features) in enumerate(rows):
+            for name, value in features.items():
                 if name in column:
                     self.values[row, column[name]] = value
 
 
 def _telling(
     table: _Table, name: str, mechanism: str, at: Sequence[bool], among: Sequence[bool], said: Callable[[str], Discussed | None]
-) -> Telling:
+) -> Leakage:
     """Affected parts of the runs ``at`` against all parts of the other runs ``among``."""
     of_it = np.array(at)[table.run]
     used = np.flatnonzero(np.where(of_it, table.affected, np.array(among)[table.run]))
     values, right, affected, run = table.values[used], of_it[used], table.affected[used], table.run[used]
     incidents = len(set(run[right]))
     if incidents < LEAST_INCIDENTS or right.all():
-        return Telling(name, mechanism, incidents, None, None)
+        return Leakage(name, mechanism, incidents, None, None)
     weights = _weights(right, affected)
     alone, thresholds = _alone(values, right, weights)
-    marks = []
+    features = []
     for i in np.argsort(-alone, kind="stable"):
         if alone[i] < STRONG:
             break
         beyond, entry = values[:, i] > thresholds[i], said(table.names[i])
         here, elsewhere = (float(np.average(beyond[rows], weights=weights[rows])) for rows in (right, ~right))
         real, because = (entry.real, entry.because) if entry else (None, "")
-        marks.append(Mark(table.names[i], float(alone[i]), here, elsewhere, real, because))
-    unreal = [i for i, mark in enumerate(table.names) if (entry := said(mark)) is None or entry.real == "no"]
+        features.append(Feature(table.names[i], float(alone[i]), here, elsewhere, real, because))
+    unreal = [i for i, feature in enumerate(table.names) if (entry := said(feature)) is None or entry.real == "no"]
     accuracy, _ = _held_out(values, right, weights, run)
     without, columns = _held_out(values[:, unreal], right, weights, run)
     by = tuple(table.names[unreal[i]] for i in columns)
-    unlisted = [mark.name for mark in marks if mark.real is None]
+    unlisted = [feature.name for feature in features if feature.real is None]
     if without >= STRONG:
-        unlisted += [mark for mark in by if said(mark) is None]
-    return Telling(name, mechanism, incidents, accuracy, without, by, tuple(marks), tuple(dict.fromkeys(unlisted)))
+        unlisted += [feature for feature in by if said(feature) is None]
+    return Leakage(name, mechanism, incidents, accuracy, without, by, tuple(features), tuple(dict.fromkeys(unlisted)))
 
 
 def _weights(right: np.ndarray, affected: np.ndarray) -> Floats:
@@ -153,7 +153,7 @@ def _weights(right: np.ndarray, affected: np.ndarray) -> Floats:
 
 
 def _alone(values: Floats, right: np.ndarray, weights: Floats) -> tuple[Floats, Floats]:
-    """For each mark the balanced accuracy of "more than a threshold" at its best, and that threshold."""
+    """For each feature the balanced accuracy of "more than a threshold" at its best, and that threshold."""
     order = np.argsort(-values, axis=0, kind="stable")
     ordered = np.take_along_axis(values, order, axis=0)
     gain = np.where(right, weights, -weights)[order].cumsum(axis=0)

@@ -26,7 +26,7 @@ class Reporters(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Environment:
     """Everything a campaign works with: the application, its engine, users, reporters, tools and catalog."""
 
     app: App

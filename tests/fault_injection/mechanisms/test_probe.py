@@ -10,7 +10,8 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from fault_injection.apps import app_named
-from fault_injection.mechanisms.reach import answers, requests_served
+from fault_injection.mechanisms.probe import answers
+from fault_injection.mechanisms.service_metrics import requests_served
 from revelio.errors import FaultError
 from tests.fault_injection.fake_engine import FakeEngine
 

@@ -1,4 +1,4 @@
-"""What a container meets when it calls another one or asks for a name, seen from its own network."""
+"""Probes one container: from outside as an operator would, and from its own network as its peers and resolver answer it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,58 @@ from dataclasses import dataclass
 from fault_injection.apps import App
 from fault_injection.engine import Engine
 from fault_injection.mechanisms.namespace import network_of
-from fault_injection.mechanisms.reach import greeting
 from revelio.errors import FaultError
+
+_GREETINGS = {
+    "postgres": (5432, bytes.fromhex("0000000804d2162f")),
+    "redis": (6379, b"PING\r\n"),
+}
+"""Port and first words: PostgreSQL's request for TLS, Redis' PING; both are answered before any log-in."""
+
+EVERY_S = 0.2
+"""How often somebody asks who looks for an answer that waits."""
 
 RESOLVER = ("127.0.0.11", 53)
 """The engine's own name server, as every container of a user-defined network finds it."""
+
+
+def greeting(app: App, place: str) -> tuple[int, bytes]:
+    """The port of ``place`` and the words that it answers at once."""
+    return _GREETINGS.get(place, (app.service_port, b"GET /healthz HTTP/1.0\r\nHost: check\r\n\r\n"))
+
+
+def answers(app: App, place: str, engine: Engine, seconds: float) -> float | None:
+    """Seconds until ``place`` answered its first byte; None when it did not within ``seconds``."""
+    started = time.monotonic()
+    try:
+        return time.monotonic() - started if reply(app, place, engine, greeting(app, place)[1], seconds) else None
+    except OSError:
+        return None
+
+
+def longest_wait(app: App, place: str, engine: Engine, patience: float, looks_s: float) -> float:
+    """The longest that ``place`` kept somebody waiting who asked again and again for ``looks_s``; at most ``patience``."""
+    longest, began = 0.0, time.monotonic()
+    while time.monotonic() < began + looks_s:
+        waited = answers(app, place, engine, seconds=patience)
+        longest = max(longest, patience if waited is None else waited)
+        time.sleep(min(EVERY_S, looks_s))
+    return longest
+
+
+def reply(app: App, place: str, engine: Engine, words: bytes, seconds: float) -> bytes:
+    """The first bytes with which ``place`` answers some words; none when it closes the connection. Raises ``OSError``."""
+    with socket.create_connection((engine.address(place), greeting(app, place)[0]), timeout=seconds) as connection:
+        connection.settimeout(seconds)
+        connection.sendall(words)
+        return connection.recv(200)
+
+
+def must_run(place: str, engine: Engine) -> None:
+    """``FaultError`` unless the container runs: a fault in what is down already would show nothing."""
+    state = engine.state(place)
+    if state != "running":
+        raise FaultError(f"{place} is {state}, not running; bring the stack up, or undo what was done to it first")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fault_injection.dataset.reread import reread
+from fault_injection.dataset.rescore import rescore
 from revelio.catalog import Catalog, Metric, ToolSpec
 from revelio.incidents.exchange import Record
 from revelio.types import Entity, Evidence, QueryTemplate, Reading, RecordedResult, Result, Series, Window
@@ -29,14 +29,14 @@ def run(signal: float, healthy: float | None, template: str = "prometheus.cpu") 
     return Record("a", "shop", 40.0, Evidence(Window(20, 40), Window(0, 20)), results=(result,))
 
 
-def test_a_signal_that_a_smaller_ripple_makes_present_is_told_with_what_health_says() -> None:
-    (again,) = reread(run(0.1, None), catalog(noise=0.01))
+def test_a_signal_that_a_lower_noise_floor_makes_significant_comes_with_its_signal_in_health() -> None:
+    (again,) = rescore(run(0.1, None), catalog(noise=0.01))
     assert again.result.signal > 0.5
     assert again.healthy_signal is not None and again.healthy_signal < 0.5
 
 
-def test_a_signal_that_a_larger_ripple_hides_is_absent() -> None:
-    (again,) = reread(run(0.9, 0.0), catalog(noise=5.0))
+def test_a_signal_that_a_higher_noise_floor_hides_is_absent() -> None:
+    (again,) = rescore(run(0.9, 0.0), catalog(noise=5.0))
     assert again.result.signal < 0.5
     assert again.healthy_signal is None
 
@@ -44,4 +44,4 @@ def test_a_signal_that_a_larger_ripple_hides_is_absent() -> None:
 @pytest.mark.parametrize(("signal", "template"), [(0.93, "prometheus.cpu"), (0.1, "prometheus.gone")])
 def test_what_would_be_told_alike_or_is_asked_no_more_stays_as_recorded(signal: float, template: str) -> None:
     record = run(signal, 0.2, template)
-    assert reread(record, catalog(noise=0.01)) == record.results
+    assert rescore(record, catalog(noise=0.01)) == record.results

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fault_injection.apps import app_named
-from fault_injection.campaigns.stage import Stage
+from fault_injection.campaigns.environment import Environment
 from fault_injection.engine import DockerEngine
 from revelio.catalog import bundled_catalog
 from revelio.errors import FaultError, InvalidInputError
@@ -83,14 +83,14 @@ class CorpusReporters:
         return tuple(Report(t.text, t.writer, t.cell) for t in texts)
 
 
-def open_stage(app_name: str, reports: Path = CORPUS) -> Stage:
+def open_environment(app_name: str, reports: Path = CORPUS) -> Environment:
     """The running testbed of that application. Raises ``RevelioError`` when it is unknown or the engine is away."""
     app = app_named(app_name)
     settings = load_settings()
     if app_name not in settings.systems:
         raise InvalidInputError(f"no system {app_name!r} in the settings; add [systems.{app_name}] to revelio.toml")
     catalog = bundled_catalog()
-    return Stage(
+    return Environment(
         app=app,
         engine=DockerEngine(app.project),
         users=NotesFile(find_project(app_name).state / "notes.jsonl"),
@@ -102,7 +102,7 @@ def open_stage(app_name: str, reports: Path = CORPUS) -> Stage:
 
 
 @contextmanager
-def brought_up(app_name: str) -> Iterator[None]:
+def running_stack(app_name: str) -> Iterator[None]:
     """That application's stack up for the block; taken down by its end when it was not up before. Raises ``StackError``."""
     there = bool(status(app_name).containers)
     up(app_name)

@@ -17,12 +17,12 @@ CONTROL = "control"
 
 
 @dataclass(frozen=True, slots=True)
-class Light:
+class TemplateCoverage:
     """One template over all recorded runs. ``kinds`` are those of the incidents in which it was proven.
 
     ``accepted`` counts the incidents whose fault's labels take one of its queries as right, ``proven`` those among them in
     which one was seen to show the fault and not to show it before. ``controls`` counts the runs without a fault in which it
-    was asked, ``dark`` those among them in which none of its queries spoke up that had not done so before as well.
+    was asked, ``quiet`` those among them in which none of its queries spoke up that had not done so before as well.
     """
 
     template: str
@@ -30,12 +30,12 @@ class Light:
     accepted: int = 0
     proven: int = 0
     controls: int = 0
-    dark: int = 0
+    quiet: int = 0
     kinds: tuple[str, ...] = ()
     expected: bool = True
 
     @property
-    def never_lit(self) -> bool:
+    def never_proven(self) -> bool:
         """Whether no recorded run has shown that it can light up."""
         return self.proven == 0
 
@@ -45,13 +45,13 @@ class _Counts:
     accepted: int = 0
     proven: int = 0
     controls: int = 0
-    dark: int = 0
+    quiet: int = 0
     kinds: set[str] = field(default_factory=set)
 
 
-def lighting(
+def template_coverage(
     campaigns: Sequence[Path], templates: Iterable[tuple[str, str]], labels: dict[str, tuple[Accepted, ...]]
-) -> tuple[Light, ...]:
+) -> tuple[TemplateCoverage, ...]:
     """Every template of ``templates`` (id and tool), in that order, over the runs of these folders.
 
     ``expected`` where any kind's labels name it. ``DatasetError`` when one of ``campaigns`` holds no incidents.
@@ -73,7 +73,7 @@ def _recorded(out: Path) -> Iterator[Record]:
     return read_records(folder)
 
 
-def spoke_up(signal: float, healthy_signal: float | None) -> bool:
+def newly_anomalous(signal: float, healthy_signal: float | None) -> bool:
     """Whether a result points at a fault that its baseline does not point at."""
     return signal >= SIGNIFICANT and (healthy_signal is None or healthy_signal < SIGNIFICANT)
 
@@ -87,11 +87,11 @@ def _count_incident(record: Record, kind: str, counts: dict[str, _Counts]) -> No
 
 
 def _count_control(record: Record, counts: dict[str, _Counts]) -> None:
-    loud = {r.template for r in record.results if spoke_up(r.result.signal, r.healthy_signal)}
+    loud = {r.template for r in record.results if newly_anomalous(r.result.signal, r.healthy_signal)}
     for template in {r.template for r in record.results}:
         counts[template].controls += 1
-        counts[template].dark += template not in loud
+        counts[template].quiet += template not in loud
 
 
-def _light(template: str, tool: str, c: _Counts, expected: bool) -> Light:
-    return Light(template, tool, c.accepted, c.proven, c.controls, c.dark, tuple(sorted(c.kinds)), expected)
+def _light(template: str, tool: str, c: _Counts, expected: bool) -> TemplateCoverage:
+    return TemplateCoverage(template, tool, c.accepted, c.proven, c.controls, c.quiet, tuple(sorted(c.kinds)), expected)

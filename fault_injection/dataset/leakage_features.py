@@ -1,7 +1,7 @@
-"""What is seen of each part of an application in one recorded run, as marks with names that hold for any part.
+"""What is seen of each part of an application in one recorded run, as features with names that hold for any part.
 
-A mark is a figure's distance from its own past, a change, a new kind of log line, or a name that other runs do not have. No
-allowance is made for ripple: somebody who looks for what an injector leaves looks closely.
+A feature is a figure's distance from its own past, a change, a new kind of log line, or a name that other runs do not have. The
+noise floor is not applied: a classifier that looks for what an injector leaves looks closely.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ RARE = 1 / 3
 _NUMBER = re.compile(r"\d+")
 _ONCE = re.compile(r"<[^>]*>|\S*\d\S*")
 
-Marks = dict[str, float]
+Features = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """One run: what was done, the parts it was done at, and the marks of every part. Absent marks are 0."""
+class RunFeatures:
+    """One run: what was done, the parts it was done at, and the features of every part. Absent features are 0."""
 
     id: str
     system: str
     kind: str
     category: str
     affected: frozenset[str]
-    parts: dict[str, Marks]
+    parts: dict[str, Features]
 
 
-def sights(records: Iterable[Record]) -> tuple[Sight, ...]:
-    """Each labelled run as a sight; its names are rare or not with regard to the other runs of its application."""
-    seen: list[tuple[Sight, dict[str, set[str]]]] = []
+def run_features(records: Iterable[Record]) -> tuple[RunFeatures, ...]:
+    """The features of each labelled run; a name is rare with regard to the other runs of its application."""
+    seen: list[tuple[RunFeatures, dict[str, set[str]]]] = []
     names: dict[str, Counter[str]] = defaultdict(Counter)
     for record in records:
         if record.fault is None:
@@ -49,15 +49,15 @@ def sights(records: Iterable[Record]) -> tuple[Sight, ...]:
         told = _names(record.evidence, parts)
         names[record.system].update(set().union(*told.values()) if told else ())
         where = affected(record.fault.place, parts)
-        marks = _marks(record.evidence, parts)
-        seen.append((Sight(record.id, record.system, record.fault.kind, record.fault.category, where, marks), told))
-    runs = Counter(sight.system for sight, _ in seen)
-    for sight, told in seen:
+        features = _features(record.evidence, parts)
+        seen.append((RunFeatures(record.id, record.system, record.fault.kind, record.fault.category, where, features), told))
+    runs = Counter(run.system for run, _ in seen)
+    for run, told in seen:
         for part, its in told.items():
             for name in its:
-                if names[sight.system][name] < RARE * runs[sight.system]:
-                    sight.parts[part][name] = 1.0
-    return tuple(sight for sight, _ in seen)
+                if names[run.system][name] < RARE * runs[run.system]:
+                    run.parts[part][name] = 1.0
+    return tuple(run for run, _ in seen)
 
 
 def affected(place: str, parts: Iterable[str]) -> frozenset[str]:
@@ -67,8 +67,8 @@ def affected(place: str, parts: Iterable[str]) -> frozenset[str]:
     return found or (parts & {DATABASE} if place.isidentifier() else frozenset())
 
 
-def _marks(evidence: Evidence, parts: list[str]) -> dict[str, Marks]:
-    found: dict[str, Marks] = {part: {} for part in parts}
+def _features(evidence: Evidence, parts: list[str]) -> dict[str, Features]:
+    found: dict[str, Features] = {part: {} for part in parts}
     seen = index_evidence(evidence)
     for (name, source, metric), row in seen.row.items():
         if source == "changes" or (source, metric) in (("logs", ""), ("logs", "new")):
@@ -79,8 +79,8 @@ def _marks(evidence: Evidence, parts: list[str]) -> dict[str, Marks]:
                     _raise(found[part], f"{source} {metric} {way}{role}", math.log1p(far))
     for change in evidence.changes:
         for part, role in _owners(change.entity.name, parts):
-            mark = f"change {change.field}: {_general(change.before, parts)} -> {_general(change.after, parts)}{role}"
-            found[part][mark] = found[part].get(mark, 0.0) + 1.0
+            feature = f"change {change.field}: {_general(change.before, parts)} -> {_general(change.after, parts)}{role}"
+            found[part][feature] = found[part].get(feature, 0.0) + 1.0
     for pattern in evidence.logs:
         if not pattern.baseline_count and pattern.count:
             for part, role in _owners(pattern.entity.name, parts):
@@ -115,5 +115,5 @@ def _general(text: str, parts: list[str]) -> str:
     return re.sub(rf"\b({'|'.join(map(re.escape, parts))})\b", "PART", words) if parts else words
 
 
-def _raise(marks: Marks, name: str, value: float) -> None:
-    marks[name] = max(marks.get(name, 0.0), value)
+def _raise(features: Features, name: str, value: float) -> None:
+    features[name] = max(features.get(name, 0.0), value)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.dataset.lighting import lighting, spoke_up
+from fault_injection.dataset.template_coverage import newly_anomalous, template_coverage
 from fault_injection.labels import Accepted
 from revelio.errors import DatasetError
 from revelio.incidents.exchange import FaultRecord, Label, Record, write_records
@@ -47,15 +47,15 @@ def test_proven_labels_count_as_lit_and_the_others_as_accepted_only(tmp_path: Pa
         a_run("a", "component", {}, containers_state=True, jaeger_slow=False),
         a_run("b", "component", {}, containers_state=False),
     )
-    state, slow, memory = lighting([out], TEMPLATES, LABELS)
-    assert (state.accepted, state.proven, state.kinds, state.never_lit) == (2, 1, ("container_pause",), False)
-    assert (slow.accepted, slow.proven, slow.kinds, slow.never_lit) == (1, 0, (), True)
-    assert (memory.accepted, memory.never_lit) == (0, True)
+    state, slow, memory = template_coverage([out], TEMPLATES, LABELS)
+    assert (state.accepted, state.proven, state.kinds, state.never_proven) == (2, 1, ("container_pause",), False)
+    assert (slow.accepted, slow.proven, slow.kinds, slow.never_proven) == (1, 0, (), True)
+    assert (memory.accepted, memory.never_proven) == (0, True)
 
 
 def test_several_labels_of_one_template_count_their_incident_once(tmp_path: Path) -> None:
     run = a_run("a", "component", {}, containers_state=True)
-    [state, *_] = lighting([written(tmp_path, replace(run, labels=run.labels * 3))], TEMPLATES, LABELS)
+    [state, *_] = template_coverage([written(tmp_path, replace(run, labels=run.labels * 3))], TEMPLATES, LABELS)
     assert (state.accepted, state.proven) == (1, 1)
 
 
@@ -66,14 +66,14 @@ def test_a_control_is_dark_where_no_query_spoke_up_that_had_been_silent_before(t
         a_run("b", "control", {"containers.state": [(0.0, None), (0.5, 0.49)], "jaeger.slow": [(0.7, None)]}),
         a_run("c", "component", {"containers.state": [(1.0, 0.0)]}),
     )
-    state, slow, memory = lighting([out], TEMPLATES, LABELS)
-    assert (state.controls, state.dark) == (2, 1)
-    assert (slow.controls, slow.dark) == (2, 1)
-    assert (memory.controls, memory.dark) == (0, 0)
+    state, slow, memory = template_coverage([out], TEMPLATES, LABELS)
+    assert (state.controls, state.quiet) == (2, 1)
+    assert (slow.controls, slow.quiet) == (2, 1)
+    assert (memory.controls, memory.quiet) == (0, 0)
 
 
 def test_what_no_label_names_is_not_expected_to_light_up(tmp_path: Path) -> None:
-    found = lighting([written(tmp_path, a_run("a", "control", {}))], TEMPLATES, LABELS)
+    found = template_coverage([written(tmp_path, a_run("a", "control", {}))], TEMPLATES, LABELS)
     assert [light.expected for light in found] == [True, True, False]
 
 
@@ -81,9 +81,9 @@ def test_what_no_label_names_is_not_expected_to_light_up(tmp_path: Path) -> None
     ("signal", "healthy", "spoke"), [(0.5, None, True), (0.5, 0.499, True), (0.499, 0.0, False), (1.0, 0.5, False)]
 )
 def test_a_query_speaks_up_when_it_shows_what_health_does_not(signal: float, healthy: float | None, spoke: bool) -> None:
-    assert spoke_up(signal, healthy) is spoke
+    assert newly_anomalous(signal, healthy) is spoke
 
 
 def test_a_folder_without_incidents_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="run a campaign first"):
-        lighting([tmp_path], TEMPLATES, LABELS)
+        template_coverage([tmp_path], TEMPLATES, LABELS)

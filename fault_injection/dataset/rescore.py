@@ -1,4 +1,4 @@
-"""Recorded series read again by the catalog as it is now: a metric whose ripple was set wrong told too much, or too little."""
+"""Rescores recorded series with the catalog as it is now, after a noise floor that was too low or too high was corrected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from revelio.types import Query, RecordedResult
 _FROM_SNAPSHOT = ("postgres", "redis")
 
 
-def reread(whole: Record, catalog: Catalog) -> tuple[RecordedResult, ...]:
+def rescore(whole: Record, catalog: Catalog) -> tuple[RecordedResult, ...]:
     """The results of a run, which still have their series, with the signals that the catalog gives them now.
 
     One that would be present, or absent, as it was stays as it was recorded; so does what was told without series and what
