@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack check stack bench model reference recording lock
+.PHONY: help run install test test-stack test-hostile check stack bench model reference recording lock
 APP ?= shop
 STACK ?= stack
 BIN := .venv/bin
@@ -17,6 +17,10 @@ test: .venv/.dev ## every test that needs no Docker engine
 
 test-stack: .venv/.dev ## the tests against the real stack
 	$(BIN)/pytest -m "$(STACK)"
+
+test-hostile: .venv/.dev ## attack real servers on loopback for a quarter of an hour, and print what came of it
+	$(BIN)/pytest -m hostile tests/hostile
+	$(BIN)/python -m tests.hostile.page
 
 check: .venv/.dev ## format, lint, types, import contracts
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports

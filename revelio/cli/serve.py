@@ -28,11 +28,10 @@ def serve(
       revelio serve --port 9000
       REVELIO_DATABASE=sqlite:////tmp/revelio.db revelio serve
     """
-    import uvicorn
-
     from revelio.telemetry import start_traces
     from revelio.telemetry_logs import start_logs
     from webui.app import create_app
+    from webui.server.run import serve as serve_until_ended
 
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = settings_with().model_copy(update=given)
@@ -46,12 +45,7 @@ def serve(
     else:
         say(f"Revelio is on {url} (API: {url}/api/docs); Ctrl-C ends it")
 
-    class Server(uvicorn.Server):
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().shutdown(sockets)
-            end_traces()  # here, for what ends the process ends it right after this
-
-    Server(uvicorn.Config(app, log_level="warning", log_config=None)).run(sockets=[listening])
+    serve_until_ended(app, listening, trusted_proxies=[str(one) for one in settings.trusted_proxies], at_end=end_traces)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,0 +1,1 @@
+"""The process around the application: connections, their deadlines, and how it ends."""
