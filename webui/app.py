@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from asgi_correlation_id import CorrelationIdMiddleware
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
@@ -14,15 +17,15 @@ from revelio.recommender import Recommender
 from revelio.service import Service
 from revelio.settings import Settings
 from webui.accounts.middleware import AccessMiddleware
+from webui.accounts.rate_limit import SignInRateLimit
 from webui.api import accounts_api, api, probes
 from webui.errors import add_handlers
 from webui.jobs.learning import LearningJob
 from webui.jobs.retention import RetentionJob
 from webui.middleware.metrics import RequestMetrics
-from webui.middleware.request_id import RequestIdMiddleware
 from webui.middleware.security import BodyLimit, SameOrigin, SecurityHeaders
 from webui.pages import pages
-from webui.pages.accounts import SignInRateLimit, account_pages
+from webui.pages.accounts import account_pages
 from webui.pages.oidc import provider_pages
 from webui.startup import open_store, require_safe_address
 from webui.views.api_docs import reference
@@ -32,6 +35,16 @@ from webui.webhooks.routes import webhooks
 _ABOUT = "Turns a vague bug report into the few debugging queries most likely to show its root cause."
 _BYTES_PER_CHARACTER = 12
 """The longest that one character can be when a browser or JSON escapes it."""
+
+
+def new_request_id() -> str:
+    """16 hex digits."""
+    return secrets.token_hex(8)
+
+
+def is_request_id(given: str) -> bool:
+    """Whether a proxy's request id is safe to log and return."""
+    return re.fullmatch(r"[A-Za-z0-9._-]{1,64}", given) is not None
 
 
 def create_app(settings: Settings, *, recommender: Recommender | None = None) -> FastAPI:
@@ -76,5 +89,5 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None) ->
     app.add_middleware(SameOrigin, names=settings.names)
     app.add_middleware(RequestMetrics, metrics=service.metrics)
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(RequestIdMiddleware)
+    app.add_middleware(CorrelationIdMiddleware, header_name="X-Request-Id", generator=new_request_id, validator=is_request_id)
     return app

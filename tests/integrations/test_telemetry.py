@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from asgi_correlation_id import CorrelationIdMiddleware, correlation_id
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from opentelemetry import trace
@@ -35,9 +36,9 @@ from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.settings import BUNDLED, Backend, SystemSettings
 from revelio.telemetry import Workers, start_traces, traced
-from revelio.telemetry_logs import JsonLines, TextLines, request_id
+from revelio.telemetry_logs import JsonLines, TextLines
 from tests.webui import made
-from webui.middleware.request_id import RequestIdMiddleware
+from webui.app import is_request_id, new_request_id
 
 ROOT = Path(__file__).parent.parent.parent
 RULES = ROOT / "deploy" / "prometheus" / "revelio-alerts.yaml"
@@ -165,14 +166,14 @@ def test_error_in_a_span_is_told_by_its_kind_alone(finished: InMemorySpanExporte
 
 
 def test_work_in_other_threads_is_done_under_the_request_that_gave_it() -> None:
-    token = request_id.set("r1")
+    token = correlation_id.set("r1")
     try:
         with Workers(2) as pool:
-            assert list(pool.map(lambda _: request_id.get(), range(4))) == ["r1"] * 4
-            request_id.set("r2")
-            assert pool.submit(request_id.get).result() == "r2"
+            assert list(pool.map(lambda _: correlation_id.get(), range(4))) == ["r1"] * 4
+            correlation_id.set("r2")
+            assert pool.submit(correlation_id.get).result() == "r2"
     finally:
-        request_id.reset(token)
+        correlation_id.reset(token)
 
 
 def test_spans_cost_nothing_and_change_nothing_without_an_address() -> None:
@@ -199,7 +200,7 @@ def record(message: str, *args: object) -> logging.LogRecord:
 
 
 def test_log_line_is_one_line_whatever_was_logged() -> None:
-    token = request_id.set("r1")
+    token = correlation_id.set("r1")
     try:
         line = JsonLines().format(record("bad %s", 'x\n{"forged": 1}'))
         assert "\n" not in line
@@ -207,13 +208,13 @@ def test_log_line_is_one_line_whatever_was_logged() -> None:
         assert (read["message"], read["http.request.id"], read["log.level"]) == ('bad x\n{"forged": 1}', "r1", "WARNING")
         assert TextLines().format(record("bad\nforged")).endswith("WARNING [r1] revelio.x: bad\\nforged")
     finally:
-        request_id.reset(token)
+        correlation_id.reset(token)
 
 
 @pytest.mark.parametrize("given", ["a b", "x" * 65, "<script>", 'a"b', ""])
 def test_request_id_that_could_do_harm_is_replaced(given: str) -> None:
     app = FastAPI()
-    app.add_middleware(RequestIdMiddleware)
+    app.add_middleware(CorrelationIdMiddleware, header_name="X-Request-Id", generator=new_request_id, validator=is_request_id)
     answered = TestClient(app).get("/", headers={"X-Request-Id": given}).headers["x-request-id"]
     assert re.fullmatch("[0-9a-f]{16}", answered)
 

@@ -22,7 +22,6 @@ SERVER = """
 import sys
 from pathlib import Path
 import uvicorn
-from revelio.service import Service
 from tests.webui import made
 from webui.app import create_app
 settings = made.settings(Path(sys.argv[1]), made.record()).model_copy(update={"database": sys.argv[3]})

@@ -1,16 +1,22 @@
-"""Times every HTTP request."""
+"""Times every HTTP request, and logs it."""
 
 from __future__ import annotations
 
+import logging
 import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from revelio.metrics import Metrics
 
+log = logging.getLogger(__name__)
+
+_QUIET = ("/healthz", "/readyz", "/metrics", "/static/")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
 
 class RequestMetrics:
-    """Times every request under its route's pattern, so that ids in paths do not become label values."""
+    """Records duration and status under the route's pattern, so that ids in paths do not become label values."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
@@ -21,8 +27,7 @@ class RequestMetrics:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began = time.perf_counter()
-        status = 500
+        began, status = time.perf_counter(), 500
 
         async def send_and_note(message: Message) -> None:
             nonlocal status
@@ -33,9 +38,9 @@ class RequestMetrics:
         try:
             await self.app(scope, receive, send_and_note)
         finally:
+            took = time.perf_counter() - began
+            method = scope["method"] if scope["method"] in _METHODS else "other"
             route = getattr(scope.get("route"), "path", "other")
-            self.metrics.requests.labels(_method(scope["method"]), route, str(status)).observe(time.perf_counter() - began)
-
-
-def _method(name: str) -> str:
-    return name if name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
+            self.metrics.requests.labels(method, route, str(status)).observe(took)
+            if not scope["path"].startswith(_QUIET):
+                log.info("%s %s %d in %.0f ms", scope["method"], scope["path"], status, took * 1000.0)

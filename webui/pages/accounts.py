@@ -18,7 +18,7 @@ from revelio.store.accounts import ROLES
 from revelio.store.credentials import SESSION_S
 from webui.accounts.identity import address_of
 from webui.accounts.middleware import cookie_name
-from webui.accounts.rate_limit import RateLimit
+from webui.accounts.rate_limit import SignInRateLimit
 from webui.api.accounts import Caller
 from webui.deps import ServiceDep
 from webui.errors import problem_response, status_of
@@ -28,19 +28,6 @@ from webui.views.templating import render
 
 _AUDIT_PAGE = 50
 account_pages = APIRouter(include_in_schema=False)
-
-
-class SignInRateLimit:
-    """Slows down whoever guesses: for one name from one address, for one address, and for one name from everywhere."""
-
-    def __init__(self) -> None:
-        """The last one is generous, or strangers could keep somebody out."""
-        self._both, self._address, self._name = RateLimit(5, 20.0), RateLimit(20, 10.0), RateLimit(100, 5.0)
-
-    def wait(self, name: str, address: str) -> int:
-        """0 when the attempt may be made; otherwise the seconds to wait."""
-        name = name[:100].casefold()
-        return self._address.wait(address) or self._both.wait(f"{address} {name}") or self._name.wait(name)
 
 
 @account_pages.get("/sign-in")

@@ -1,7 +1,7 @@
 """Who calls whom, laid out in columns from callers to callees, for a drawing and a list alike.
 
-The steps are Sugiyama's: break cycles, layer by longest path, order layers by barycentre, route through gaps. Libraries that do
-this either take half a second to import or ship no wheel for older systems; a call graph has some dozens of nodes.
+The layout is Sugiyama's: break cycles, layer by longest path, order layers by barycentre, route through gaps. networkx has no
+crossing reduction and no edge routing, and takes half a second to import; a call graph has some dozens of nodes.
 """
 
 from __future__ import annotations

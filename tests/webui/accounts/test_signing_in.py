@@ -140,7 +140,7 @@ def test_each_account_may_make_so_many_requests(hurried: Server) -> None:
     assert [hurried.client.get("/healthz").status_code for _ in range(5)] == [200] * 5
 
 
-def test_a_rate_limit_lets_through_what_it_says() -> None:
+def test_a_rate_limit_allows_what_it_says() -> None:
     now = 0.0
     pace = RateLimit(3, 10.0, clock=lambda: now)
     assert [pace.wait("a") for _ in range(4)] == [0, 0, 0, 10]
@@ -153,8 +153,8 @@ def test_a_rate_limit_lets_through_what_it_says() -> None:
     assert [pace.wait("a") for _ in range(4)] == [0, 0, 0, 10]
 
 
-def test_a_rate_limit_remembers_no_more_callers_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limit, "MOST_KEYS", 5)
+def test_a_rate_limit_tracks_a_bounded_number_of_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit, "MAX_KEYS", 5)
     pace = RateLimit(1, 10.0, clock=lambda: 0.0)
     for n in range(50):
         assert pace.wait(f"caller {n}") == 0

@@ -18,8 +18,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.webui import made
 from tests.webui.browser.conftest import serving
 from tests.webui.browser.pages import NARROW, WIDE, looks_right, watched
+from webui.accounts.rate_limit import SignInRateLimit
 from webui.app import create_app
-from webui.pages.accounts import SignInRateLimit
 
 ADMIN, SECRET = "ada", "correct horse battery"
 
