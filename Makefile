@@ -7,8 +7,8 @@ BIN := .venv/bin
 help: ## these lines
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
 
-run: .venv/.run ## the web page and API on http://127.0.0.1:8000
-	$(BIN)/revelio serve
+run: .venv/.run ## the web page and API with the recorded incidents on http://127.0.0.1:8000
+	$(BIN)/revelio serve --demo
 
 install: .venv/.dev ## everything for development, torch included
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from revelio.errors import InvalidInputError
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
+from revelio.registered_systems import registered_systems
 
 BUNDLED = Path(str(files("revelio") / "bundled"))
 
@@ -80,24 +82,17 @@ class SystemSettings(BaseModel):
     backends: dict[str, Backend] = Field({}, description="Backend by tool name")
 
 
-def _testbed() -> dict[str, SystemSettings]:
-    """The testbed's applications on the ports that `make stack` publishes, so that a fresh install can be tried at once."""
+class RegisteredSystemsSource(PydanticBaseSettingsSource):
+    """The systems that `revelio testbed up` registered; every other source wins over them."""
 
-    def system(app: str, shift: int) -> SystemSettings:
-        project = f"revelio-{app}"
-        prometheus, jaeger, logs = (f"http://127.0.0.1:{port + shift}" for port in (19090, 19686, 19200))
-        backends = {
-            "prometheus": Backend(url=prometheus, link=prometheus),
-            "jaeger": Backend(url=jaeger, link=jaeger),
-            "elasticsearch": Backend(url=logs),
-            "tcpdump": Backend(url=f"docker:///{project}-capture"),
-            "containers": Backend(url="unix:///var/run/docker.sock"),
-            "postgres": Backend(url=f"postgresql://observer:observer@127.0.0.1:{15432 + shift}/{app}"),
-            "redis": Backend(url=f"redis://127.0.0.1:{16379 + shift}/0"),
-        }
-        return SystemSettings(project=project, backends=backends)
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """Not asked: the one field that this source knows is given as a whole."""
+        return None, field_name, False
 
-    return {app: system(app, 100 * place) for place, app in enumerate(("shop", "forum", "travel"))}
+    def __call__(self) -> dict[str, Any]:
+        """``systems`` where any is registered."""
+        systems = registered_systems()
+        return {"systems": systems} if systems else {}
 
 
 class Settings(BaseSettings):
@@ -125,7 +120,7 @@ class Settings(BaseSettings):
     learning: LearningSettings = Field(default_factory=LearningSettings, description="Learning from feedback")
     incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
     catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")
-    systems: dict[str, SystemSettings] = Field(default_factory=_testbed, description="Systems that can be asked about live")
+    systems: dict[str, SystemSettings] = Field({}, description="Live systems that can be asked about")
     timeout_s: float = Field(5.0, gt=0, description="Longest wait for one backend request, in seconds")
     max_report_chars: int = Field(20_000, gt=0, description="Longest report accepted, in characters")
     slack: SlackSettings = Field(default_factory=SlackSettings, description="The Slack bot")
@@ -141,9 +136,9 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments win over the environment, the environment over the file."""
+        """Arguments win over the environment, the environment over the file, the file over what is registered."""
         path = Path(os.environ.get("REVELIO_CONFIG", "revelio.toml"))
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, path)
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, path), RegisteredSystemsSource(settings_cls)
 
 
 def load_settings() -> Settings:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fault_injection.testbed_system import system_of
 from revelio.errors import InvalidInputError
+from revelio.registered_systems import register, unregister
 from revelio.settings import BUNDLED, load_settings
 
 
@@ -17,10 +19,31 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_fresh_install_listens_on_loopback_and_knows_the_testbeds_shop() -> None:
+def test_a_fresh_install_listens_on_loopback_and_has_no_live_system() -> None:
     settings = load_settings()
     assert settings.host == "127.0.0.1"
-    assert "prometheus" in settings.systems["shop"].backends
+    assert settings.systems == {}
+
+
+def test_a_registered_system_is_there_until_it_is_unregistered_and_the_file_wins_over_it(elsewhere: Path) -> None:
+    shop = system_of("shop")
+    register("shop", shop.model_dump(exclude_defaults=True))
+    assert load_settings().systems == {"shop": shop}
+    (elsewhere / "revelio.toml").write_text('[systems.shop]\nproject = "mine"\n[systems.ours]\nproject = "ours"\n')
+    assert [(name, system.project) for name, system in sorted(load_settings().systems.items())] == [
+        ("ours", "ours"),
+        ("shop", "mine"),
+    ]
+    unregister("shop")
+    assert set(load_settings().systems) == {"ours", "shop"}
+    (elsewhere / "revelio.toml").unlink()
+    assert load_settings().systems == {}
+
+
+def test_a_registered_system_that_is_no_toml_is_named(elsewhere: Path) -> None:
+    register("shop", {"project": "x"}).write_text("project = ")
+    with pytest.raises(InvalidInputError, match=r"systems\.d/shop\.toml cannot be read"):
+        load_settings()
 
 
 def test_the_environment_wins_over_the_file(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:

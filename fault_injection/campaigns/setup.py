@@ -10,6 +10,7 @@ from pathlib import Path
 from fault_injection.apps import app_named
 from fault_injection.campaigns.environment import Environment
 from fault_injection.engine import DockerEngine
+from fault_injection.testbed_system import system_of
 from revelio.catalog import bundled_catalog
 from revelio.errors import FaultError, InvalidInputError
 from revelio.incidents.dataset import TEST_WRITERS
@@ -86,16 +87,14 @@ class CorpusReporters:
 def open_environment(app_name: str, reports: Path = CORPUS) -> Environment:
     """The running testbed of that application. Raises ``RevelioError`` when it is unknown or the engine is away."""
     app = app_named(app_name)
-    settings = load_settings()
-    if app_name not in settings.systems:
-        raise InvalidInputError(f"no system {app_name!r} in the settings; add [systems.{app_name}] to revelio.toml")
+    system = load_settings().systems.get(app_name) or system_of(app_name)
     catalog = bundled_catalog()
     return Environment(
         app=app,
         engine=DockerEngine(app.project),
         users=NotesFile(find_project(app_name).state / "notes.jsonl"),
         reporters=CorpusReporters(app_name, reports),
-        system=open_system(app_name, settings.systems[app_name], catalog, PATIENCE_S),
+        system=open_system(app_name, system, catalog, PATIENCE_S),
         catalog=catalog,
         renew=lambda: _renew(app_name),
     )

@@ -70,6 +70,9 @@ def _examine() -> Iterator[Finding]:
         "revelio train, or set REVELIO_MODEL to a model folder",
     )
     yield _incidents(service, settings)
+    if not service.systems:
+        remedy = "`revelio init` finds backends; `revelio testbed up shop` starts an application to try"
+        yield Finding("live systems", "absent", "none is set up", remedy)
     for name in service.systems:
         yield from _backends(service, name)
     yield from _optional_parts()

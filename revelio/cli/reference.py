@@ -76,8 +76,7 @@ def _table(title: str, model: type[BaseModel], variable: str) -> str:
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             continue  # a group, with a table of its own
         value = field.get_default(call_default_factory=False)
-        shown = _default(value) if field.default_factory is None else "the testbed's applications"
-        rows.append(f"| `{name}` | `{variable.format(name.upper())}` | {shown} | {field.description or ''} |")
+        rows.append(f"| `{name}` | `{variable.format(name.upper())}` | {_default(value)} | {field.description or ''} |")
     return "\n".join(rows) + "\n"
 
 

@@ -18,6 +18,9 @@ def serve(
         str | None, typer.Option("--host", help="Address to listen on; the one of the settings when not given.")
     ] = None,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port to listen on.")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Offer the bundled recorded incidents, whatever folder the settings name.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Serve the web page and the API until Ctrl-C.
@@ -25,15 +28,18 @@ def serve(
     \b
     Examples:
       revelio serve
+      revelio serve --demo
       revelio serve --port 9000
       REVELIO_DATABASE=sqlite:////tmp/revelio.db revelio serve
     """
+    from revelio.settings import BUNDLED
     from revelio.telemetry import start_traces
     from revelio.telemetry_logs import start_logs
     from webui.app import create_app
     from webui.server.run import serve as serve_until_ended
 
-    given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    incidents = BUNDLED / "incidents" if demo else None
+    given = {k: v for k, v in (("host", host), ("port", port), ("incidents", incidents)) if v is not None}
     settings = settings_with().model_copy(update=given)
     start_logs(settings.telemetry.log_format)
     end_traces = start_traces(settings.telemetry.otlp_endpoint)

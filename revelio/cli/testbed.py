@@ -44,33 +44,42 @@ def up(
 ) -> None:
     """Bring one application up with its backends and users, and wait until all is healthy. What runs already is left alone.
 
+    The application is registered as a live system of this folder (var/systems.d), so that `--system` finds it at once.
+
     \b
     Examples:
       revelio testbed up shop
       revelio testbed up shop --images make --no-users
     """
+    from fault_injection.testbed_system import system_of
+    from revelio.registered_systems import register
+
     with testbed_errors():
         from testbed.stack import up as bring_up
         from testbed.stack.console import shown
 
         with shown(console(stderr=True)) as progress:
             state = bring_up(app, images=images.value, with_users=users, progress=progress)
+    register(app, system_of(app).model_dump(exclude_defaults=True))
     _print(state, json)
 
 
 def down(app: App = "shop", json: Json = False) -> None:
-    """Take the application down. Nothing of it stays: containers, network and volumes go.
+    """Take the application down: containers, network, volumes and its registration as a live system are removed.
 
     \b
     Examples:
       revelio testbed down shop
     """
+    from revelio.registered_systems import unregister
+
     with testbed_errors():
         from testbed.stack import down as take_down
         from testbed.stack.console import shown
 
         with shown(console(stderr=True)) as progress:
             take_down(app, progress=progress)
+    unregister(app)
     if json:
         emit({"app": app, "up": False})
     else:

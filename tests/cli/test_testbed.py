@@ -9,6 +9,7 @@ import pytest
 
 from revelio.incidents.dataset import open_dataset
 from revelio.incidents.exchange import write_records
+from revelio.settings import load_settings
 from testbed.errors import StackError
 from testbed.stack import ContainerState, Endpoint, Status, UserProcess
 from tests.cli.made import CommandLine
@@ -32,6 +33,11 @@ def test_up_hands_its_options_on_and_shows_the_stack(revelio: CommandLine, monke
     ran = revelio("testbed", "up", "shop", "--images", "make", "--no-users")
     assert ran.code == 0, ran.err
     assert (seen["app"], seen["images"], seen["with_users"]) == ("shop", "make", False)
+    monkeypatch.delenv("REVELIO_SYSTEMS")
+    assert load_settings().systems["shop"].project == "revelio-shop"
+    monkeypatch.setattr("testbed.stack.down", lambda app, **_: None)
+    assert revelio("testbed", "down", "shop").code == 0
+    assert load_settings().systems == {}
     assert "http://127.0.0.1:1 answers" in ran.out
     assert "probes does not run" in ran.err
 

@@ -6,6 +6,8 @@ import docker
 
 from fault_injection.apps import app_named
 from fault_injection.inject import open_faults
+from fault_injection.testbed_system import system_of
+from revelio.registered_systems import register, unregister
 from testbed.stack import Status, down, status, up
 
 
@@ -37,6 +39,7 @@ class Stacks:
                 self._ours = app
                 now = up(app)
             assert open_faults(app_named(app)) == ()
+            register(app, system_of(app).model_dump(exclude_defaults=True))
             self._ready[app] = now
         return self._ready[app]
 
@@ -46,4 +49,5 @@ class Stacks:
             app, self._ours = self._ours, ""
             project = self._ready.pop(app).project if app in self._ready else status(app).project
             down(app)
+            unregister(app)
             assert remains(project) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from revelio.settings import Settings
+from fault_injection.testbed_system import system_of
 
 pytestmark = pytest.mark.stack
 
@@ -27,7 +27,7 @@ def revelio(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_init_writes_recommends_at_once_for_an_application_it_was_not_told_of(tmp_path: Path) -> None:
-    urls = {tool: str(Settings().systems[APP].backends[tool].url) for tool in TOOLS}
+    urls = {tool: str(system_of(APP).backends[tool].url) for tool in TOOLS}
     started = revelio(tmp_path, "init", "--system", "theirs", *(w for tool, url in urls.items() for w in (f"--{tool}", url)))
     assert started.returncode == 0, started.stderr
     written = tomllib.loads((tmp_path / "revelio.toml").read_text(encoding="utf-8"))

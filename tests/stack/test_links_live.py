@@ -12,8 +12,8 @@ import httpx
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from fault_injection.testbed_system import system_of
 from revelio.catalog import bundled_catalog
-from revelio.settings import Settings
 from revelio.systems import System, open_system
 from revelio.tools.base import Scope
 from revelio.types import Query, Window
@@ -30,7 +30,7 @@ JAEGER = ("jaeger.slow_spans", (("service", "cart"),))
 @pytest.fixture(scope="module")
 def shop(stacks: Stacks) -> Iterator[System]:
     stacks.have("shop")
-    system = open_system("shop", Settings().systems["shop"], bundled_catalog())
+    system = open_system("shop", system_of("shop"), bundled_catalog())
     yield system
     system.close()
 

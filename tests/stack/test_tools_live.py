@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from fault_injection.testbed_system import system_of
 from revelio.anomaly import SIGNIFICANT
 from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
-from revelio.settings import Settings
 from revelio.systems import System, open_system
 from revelio.tools.base import Scope
 from revelio.types import Query, QueryTemplate, Window
@@ -31,7 +31,7 @@ BACKENDS = {"jaeger", "prometheus", "elasticsearch", "cadvisor", "logshipper", "
 @pytest.fixture(scope="module")
 def shop(stacks: Stacks) -> Iterator[System]:
     stacks.have("shop")
-    system = open_system("shop", Settings().systems["shop"], bundled_catalog())
+    system = open_system("shop", system_of("shop"), bundled_catalog())
     down = [f"{s.tool}: {s.detail}" for s in system.ping() if not s.up]
     if down:
         pytest.skip(f"the stack is not up: {'; '.join(down)}")
