@@ -28,7 +28,8 @@ def candidates(catalog: Catalog, entities: Iterable[Entity]) -> tuple[Query, ...
 def _bindings(template: QueryTemplate, names: dict[str, list[str]]) -> Iterator[dict[str, str]]:
     kinds = {b.name: b.kind for b in template.blanks}
     if kinds.get("service") == "service" and kinds.get("peer") == "service":
-        fixed = [dict(zip(("service", "peer"), edge.split("->", 1), strict=True)) for edge in names.get("edge", [])]
+        edges = (edge.partition("->") for edge in names.get("edge", []))
+        fixed = [{"service": caller, "peer": callee} for caller, arrow, callee in edges if arrow]  # a label may be anything
         rest = {name: kind for name, kind in kinds.items() if name not in ("service", "peer")}
     else:
         fixed, rest = [{}], kinds

@@ -55,6 +55,12 @@ def test_a_template_without_blanks_is_asked_once_and_one_without_entities_never(
     assert bindings(catalog(template("a", service="service", peer="service")), ENTITIES[:3]) == []
 
 
+def test_an_edge_label_without_an_arrow_is_left_out() -> None:
+    assert bindings(catalog(template("a", service="service", peer="service")), (Entity("edge", "gateway"), ENTITIES[4])) == [
+        {"service": "cart", "peer": "redis"}
+    ]
+
+
 def test_a_name_with_an_arrow_in_it_splits_once() -> None:
     odd = (Entity("edge", "a->b->c"),)
     assert bindings(catalog(template("a", service="service", peer="service")), odd) == [{"service": "a", "peer": "b->c"}]

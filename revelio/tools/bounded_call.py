@@ -10,13 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from revelio.tools.base import Limits
-
-_LOOK_S = 0.05
 _RECEIVED_AT = 128
 """Where Linux' ``tcp_info`` holds the number of bytes received."""
 
-_OVERHEAD = 1_000_000
+OVERHEAD = 1_000_000
 """What a protocol may add to the bytes that are asked for."""
 
 T = TypeVar("T")
@@ -33,27 +30,21 @@ class TooMuchError(Exception):
 class BoundedCalls:
     """One thread for one connection: who waits for it can stop waiting, and cut the connection. For one caller at a time."""
 
-    def __init__(self, name: str, limits: Limits) -> None:
+    def __init__(self, name: str) -> None:
         """No thread runs yet."""
-        self._limits = limits
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"ask-{name}")
         self._socket: socket.socket | None = None
         self.ended = False
 
     def call(self, work: Callable[[], T], deadline: float) -> T:
-        """What ``work`` returns or raises; ``LateError`` after the deadline (of ``time.monotonic``), or ``TooMuchError``."""
-        before, most = self._received(), 2 * self._limits.bytes + _OVERHEAD
+        """What ``work`` returns or raises; ``LateError`` after the deadline (of ``time.monotonic``)."""
         asked = self._pool.submit(work)
-        while True:
-            try:
-                return asked.result(timeout=max(0.0, min(_LOOK_S, deadline - time.monotonic())))
-            except TimeoutError:
-                if asked.done():
-                    raise  # the library's own
-                if time.monotonic() >= deadline:
-                    raise LateError from None
-                if self._received() - before > most:
-                    raise TooMuchError from None
+        try:
+            return asked.result(timeout=max(0.0, deadline - time.monotonic()))
+        except TimeoutError:
+            if asked.done():
+                raise  # the library's own
+            raise LateError from None
 
     def uses(self, connection: socket.socket) -> None:
         """Which connection to keep an eye on, and to close in the end. For ``work`` to call once it has connected."""
@@ -76,12 +67,14 @@ class BoundedCalls:
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
 
-    def _received(self) -> int:
-        """Bytes received so far; 0 where the platform does not tell."""
-        try:
-            if self._socket is None:
-                return 0
-            told = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + 8)
-            return int(struct.unpack_from("=Q", told, _RECEIVED_AT)[0])
-        except (OSError, AttributeError, struct.error):
-            return 0
+
+def received(descriptor: int) -> int:
+    """Bytes that a TCP connection has received so far; 0 where the platform does not tell, or it is another kind."""
+    looked = socket.socket(socket.AF_INET, socket.SOCK_STREAM, fileno=descriptor)
+    try:
+        told = looked.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + 8)
+        return int(struct.unpack_from("=Q", told, _RECEIVED_AT)[0])
+    except (OSError, AttributeError, struct.error):
+        return 0
+    finally:
+        looked.detach()

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import contextvars
+import logging
 import threading
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import TypeVar
 
-from revelio.errors import SourceError
+from revelio.errors import RevelioError, SourceError
 from revelio.telemetry import span
+
+log = logging.getLogger(__name__)
 
 MAX_CONCURRENT = 8
 """Concurrent requests to one source; further ones wait."""
+
+_STUMBLES = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
+"""What a backend whose answers have another form than its own makes a tool, or a library, raise."""
 
 T = TypeVar("T")
 
@@ -32,7 +40,7 @@ class ConcurrencyLimit:
         self._slots = threading.BoundedSemaphore(max_concurrent)
 
     def submit(self, request: Callable[[], T]) -> Future[T]:
-        """A future of what ``request`` returns or raises; of ``SourceError`` when no slot became free in time."""
+        """A future of what ``request`` returns or raises; of ``SourceError`` when it stumbles over an answer, or gets no slot."""
         future: Future[T] = Future()
         context = contextvars.copy_context()
         thread = threading.Thread(target=context.run, args=(self._run, request, future), name=f"ask-{self._source}", daemon=True)
@@ -48,7 +56,14 @@ class ConcurrencyLimit:
             with span("revelio.ask", tool=self._source):
                 result = request()
             future.set_result(result)
-        except BaseException as error:  # the caller waiting on the future gets it
+        except RevelioError as error:
+            future.set_exception(error)
+        except _STUMBLES as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            log.warning("%s: %s at %s:%s", self._source, type(error).__name__, Path(frame.filename).name, frame.lineno)
+            why = f"answered in a form that is not its own ({type(error).__name__}); is its url right?"
+            future.set_exception(SourceError(self._source, why))
+        except BaseException as error:  # a mistake of ours: the caller waiting on the future gets it
             future.set_exception(error)
         finally:
             self._slots.release()

@@ -12,6 +12,8 @@ from pydantic_core import from_json
 from revelio.errors import SourceError
 from revelio.telemetry import traced
 from revelio.tools.base import Limits
+from revelio.tools.bounded_body import ACCEPTED, BoundedBody, EncodingError
+from revelio.tools.bounded_call import TooMuchError
 from revelio.tools.bounded_transport import BoundedTransport
 
 
@@ -32,6 +34,7 @@ class Fetcher:
     def _client(self) -> httpx.Client:
         return httpx.Client(
             base_url=self.url,
+            headers={"Accept-Encoding": ACCEPTED},
             transport=self._transport,
             timeout=self.limits.seconds,
             trust_env=False,
@@ -63,13 +66,20 @@ class Fetcher:
         if not self.url:
             raise SourceError(self.source, "no address is set for it; give its backend a url in revelio.toml")
         deadline = time.monotonic() + self.limits.seconds
-        body = bytearray()
         try:
             with self._transport.until(deadline), self._client.stream(method, path, params=params, data=form) as response:
-                for chunk in response.iter_bytes():
-                    body += chunk
-                    self._check(body, deadline)
-                return response.status_code, bytes(body)
+                body = BoundedBody(response.headers.get("content-encoding"), self.limits.bytes)
+                for chunk in response.iter_raw():
+                    body.feed(chunk)
+                    if time.monotonic() > deadline:
+                        raise self._late()
+                return response.status_code, body.whole()
+        except TooMuchError as error:
+            raise TooLargeError(
+                self.source, f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window or the query"
+            ) from error
+        except EncodingError as error:
+            raise SourceError(self.source, f"{self.url} {error}") from error
         except httpx.TimeoutException as error:
             raise self._late() from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
@@ -77,14 +87,6 @@ class Fetcher:
             raise SourceError(
                 self.source, f"cannot be reached at {self.url}: {why}; is it running, and is its url right?"
             ) from error
-
-    def _check(self, body: bytearray, deadline: float) -> None:
-        if len(body) > self.limits.bytes:
-            raise TooLargeError(
-                self.source, f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window or the query"
-            )
-        if time.monotonic() > deadline:
-            raise self._late()
 
     def _late(self) -> SourceError:
         return SourceError(

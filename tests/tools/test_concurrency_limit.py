@@ -16,6 +16,8 @@ def test_the_future_has_the_result_or_the_error() -> None:
     assert limit.submit(lambda: 7).result(5.0) == 7
     with pytest.raises(ZeroDivisionError):
         limit.submit(lambda: 1 / 0).result(5.0)
+    with pytest.raises(SourceError, match=r"in a form that is not its own \(KeyError\)"):
+        limit.submit(lambda: dict[str, str]()["data"]).result(5.0)
     assert limit.submit(lambda: 8).result(5.0) == 8
 
 

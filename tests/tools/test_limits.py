@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,7 @@ from revelio.settings import Backend, SystemSettings
 from revelio.systems import System
 from revelio.tools.registry import TOOLS, make_tool
 from tests.tools.conftest import QUICK, SCOPE, bound, spec
-from tests.tools.ill_server import BEHAVIOURS, ill_server
+from tests.tools.ill_server import BEHAVIOURS, BOMBS, ill_server
 
 ADDRESSES = {
     "prometheus": "http://{}",
@@ -59,3 +61,25 @@ def test_a_backend_that_behaves_ill_is_an_error_of_its_source_in_time(tool: str,
         [state] = asked.ping()
         assert not state.up or how == "lies"
         assert time.monotonic() - began < IN_TIME_S
+
+
+def peak_mb() -> float:
+    """The most memory that this process has held since it was last told to forget, in MB."""
+    [found] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(found) / 1e3
+
+
+@pytest.mark.parametrize("how", BOMBS)
+@pytest.mark.parametrize("tool", [t for t in ADDRESSES if t != "tcpdump"])
+def test_what_a_backend_sends_takes_no_more_memory_than_a_small_multiple_of_the_limit(tool: str, how: str) -> None:
+    if how.startswith(("compress", "says")) and tool in ("redis", "postgres"):
+        pytest.skip("no HTTP is spoken")
+    with ill_server(BOMBS[how]) as address, closing(system(tool, address)) as asked:
+        asked.ping()  # the client's library is loaded, and the bomb is made
+        Path("/proc/self/clear_refs").write_text("5")
+        before = peak_mb()
+        with pytest.raises(SourceError):
+            asked.run(QUESTIONS[tool], SCOPE)
+        asked.snapshot(SCOPE)
+        asked.ping()
+        assert peak_mb() - before < 60.0

@@ -14,12 +14,20 @@ import docker
 import requests
 from docker.constants import DEFAULT_DOCKER_API_VERSION
 from docker.errors import DockerException
+from docker.types.daemon import CancellableStream
+from pydantic_core import from_json
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from revelio.errors import SourceError
 from revelio.tools.base import Limits
+from revelio.tools.bounded_body import ACCEPTED, BoundedBody, EncodingError
+from revelio.tools.bounded_call import TooMuchError
 from revelio.tools.containers.state import PROJECT
 
 ACTIONS = ("create", "start", "die", "kill", "oom", "pause", "unpause", "restart", "stop", "update", "destroy", "health_status")
+
+EVENT_BYTES = 16_384
+"""The longest event that is read: one tells of a container's labels, too."""
 
 
 class Engine:
@@ -42,16 +50,18 @@ class Engine:
         if socket != self.url and not Path(socket).exists():
             raise self.unreachable(FileNotFoundError("there is no such socket"))
         try:
-            with closing(
-                self._client(DEFAULT_DOCKER_API_VERSION)
-            ) as newest:  # asked here, as "auto" leaves it open where it fails
-                spoken = str(newest.version(api_version=False)["ApiVersion"])
+            # The SDK's own way to ask for the version, "auto", reads without limit of size.
+            with closing(self._client(DEFAULT_DOCKER_API_VERSION)) as newest:
+                spoken = str(self._parsed(self._read(newest, "/version", {}))["ApiVersion"])
             return self._client(spoken)
         except (DockerException, requests.RequestException, OSError, ValueError, KeyError, TypeError) as error:
             raise self.unreachable(error) from error
 
     def _client(self, version: str) -> docker.APIClient:
-        return docker.APIClient(base_url=self.url, version=version, timeout=self.limits.seconds)  # type: ignore[arg-type]
+        client = docker.APIClient(base_url=self.url, version=version, timeout=self.limits.seconds)  # type: ignore[arg-type]
+        client.trust_env = False  # only the engine is ever asked, no proxy of the environment
+        client.headers["Accept-Encoding"] = ACCEPTED
+        return client
 
     def close(self) -> None:
         """Close its connections."""
@@ -79,15 +89,23 @@ class Engine:
     def events(self, project: str, start: float, end: float) -> list[dict[str, Any]]:
         """What the engine still remembers of that time: it keeps its last 256 events of any kind."""
         params = {"since": f"{start:.9f}", "until": f"{end:.9f}", "filters": _filters(project)}
-        text = self._read("/events", params)
+        text = self._read(self.client, self._versioned("/events"), params)
         try:
-            return [json.loads(line) for line in text.splitlines() if line.strip()]
+            return [from_json(line) for line in text.splitlines() if line.strip()]
         except ValueError as error:
             raise SourceError(self.source, f"{self.url} told of events in a form that is not the engine's") from error
 
     def follow(self, project: str, start: float) -> Any:
-        """Events from then on, as they happen: an iterator with ``close()``. Waits without limit, so for a thread of its own."""
-        return self.client.events(since=int(start), filters=json.loads(_filters(project)), decode=True)
+        """Events from then on, as they happen, as lines of JSON: an iterator with ``close()``.
+
+        It waits without limit, so it is for a thread of its own. ``ValueError`` for an event that is too long.
+        """
+        client = self.client
+        params = {"since": str(int(start)), "filters": _filters(project)}
+        address = f"{client.base_url}{self._versioned('/events')}"
+        response = client.get(address, params=params, stream=True, timeout=None, allow_redirects=False)
+        response.raise_for_status()
+        return CancellableStream(_lines(response), response)
 
     def unreachable(self, error: Exception) -> SourceError:
         """For a failed connection."""
@@ -96,36 +114,44 @@ class Engine:
         )
 
     def _asked(self, path: str, params: dict[str, str]) -> Any:
+        return self._parsed(self._read(self.client, self._versioned(path), params))
+
+    def _parsed(self, text: bytes) -> Any:
         try:
-            return json.loads(self._read(path, params))
+            return from_json(text)
         except ValueError as error:
             raise SourceError(self.source, f"{self.url} answered with something that is not JSON; is its url right?") from error
 
-    def _read(self, path: str, params: dict[str, str]) -> str:
+    def _versioned(self, path: str) -> str:
+        return f"/v{self.client.api_version}{path}"
+
+    def _read(self, client: docker.APIClient, path: str, params: dict[str, str]) -> bytes:
         """One bounded GET. The SDK's own methods read without limit of size, and events without limit of time."""
-        client = self.client
-        deadline = time.monotonic() + self.limits.seconds
-        address = f"{client.base_url}/v{client.api_version}{path}"
+        address, deadline = f"{client.base_url}{path}", time.monotonic() + self.limits.seconds
+        wait = self.limits.seconds
         try:
-            with client.get(address, params=params, stream=True, timeout=self.limits.seconds) as response:
+            with client.get(address, params=params, stream=True, timeout=wait, allow_redirects=False) as response:
                 if response.status_code == requests.codes.not_found:
-                    return "null"
+                    return b"null"
                 response.raise_for_status()
-                return b"".join(self._bounded(response.iter_content(65536), deadline)).decode("utf-8", errors="replace")
-        except requests.Timeout as error:
+                return self._body(response, deadline)
+        except (requests.Timeout, ReadTimeoutError) as error:
             raise self._late() from error
-        except (DockerException, requests.RequestException, OSError) as error:
+        except TooMuchError as error:
+            why = f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window"
+            raise SourceError(self.source, why) from error
+        except EncodingError as error:
+            raise SourceError(self.source, f"{self.url} {error}") from error
+        except (DockerException, requests.RequestException, HTTPError, OSError) as error:
             raise self.unreachable(error) from error
 
-    def _bounded(self, chunks: Iterator[bytes], deadline: float) -> Iterator[bytes]:
-        size = 0
-        for chunk in chunks:
-            size += len(chunk)
-            if size > self.limits.bytes:
-                raise SourceError(self.source, f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window")
+    def _body(self, response: requests.Response, deadline: float) -> bytes:
+        body = BoundedBody(response.headers.get("content-encoding"), self.limits.bytes)
+        while chunk := response.raw.read1(65536, decode_content=False):
+            body.feed(chunk)
             if time.monotonic() > deadline:
                 raise self._late()
-            yield chunk
+        return body.whole()
 
     def _late(self) -> SourceError:
         return SourceError(self.source, f"{self.url} gave no answer within {self.limits.seconds:g} s; is it overloaded?")
@@ -133,3 +159,12 @@ class Engine:
 
 def _filters(project: str) -> str:
     return json.dumps({"type": ["container"], "event": list(ACTIONS), "label": [f"{PROJECT}={project}"]})
+
+
+def _lines(response: requests.Response) -> Iterator[bytes]:
+    begun = b""
+    while part := response.raw.read1(65536, decode_content=False):
+        *lines, begun = (begun + part).split(b"\n")
+        if max(map(len, (*lines, begun))) > EVENT_BYTES:
+            raise ValueError(f"an event is longer than {EVENT_BYTES} bytes")
+        yield from (line for line in lines if line.strip())

@@ -11,6 +11,8 @@ from typing import Any
 
 import requests
 from docker.errors import DockerException
+from pydantic_core import from_json
+from urllib3.exceptions import HTTPError
 
 from revelio.errors import SourceError
 from revelio.tools.containers.engine import Engine
@@ -18,6 +20,11 @@ from revelio.tools.containers.state import Container, Event, parse_event
 
 MEMORY = 2_000
 _RETRY_S = 2.0
+_PAUSE_S = 0.001
+"""Between two events: an engine that floods takes no more than a part of a core."""
+
+_ODD = (KeyError, TypeError, ValueError, AttributeError)
+"""What an event in an unknown form leads to."""
 
 
 class ContainerWatch:
@@ -28,7 +35,7 @@ class ContainerWatch:
         self._engine = engine
         self._project = project
         self._look = look
-        self._told: deque[Mapping[str, Any]] = deque(maxlen=MEMORY)
+        self._told: deque[bytes] = deque(maxlen=MEMORY)
         self._limits: dict[str, deque[tuple[float, str]]] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -43,11 +50,11 @@ class ContainerWatch:
             known = list(self._told)
         found = set()
         try:
-            for told in (*known, *fresh):
+            for told in (*map(from_json, known), *fresh):
                 event = parse_event(told, named)
                 if event is not None and start <= event.at <= end:
                     found.add(event)
-        except (KeyError, TypeError, ValueError) as error:
+        except _ODD as error:
             raise SourceError(self._engine.source, f"told of an event in an unknown form: {error}") from error
         return tuple(sorted(found))
 
@@ -87,16 +94,18 @@ class ContainerWatch:
         while not self._closing.is_set():
             try:
                 self._stream = self._engine.follow(self._project, since)
-                for told in self._stream:
+                for line in self._stream:
+                    told = from_json(line)
                     since = max(since, float(told.get("time", since)))
-                    self._remember(told)
-            except (SourceError, DockerException, requests.RequestException, OSError, ValueError):
+                    self._remember(line, told)
+                    self._closing.wait(_PAUSE_S)
+            except (SourceError, DockerException, requests.RequestException, HTTPError, OSError, *_ODD):
                 pass  # every question asks the engine itself as well and reports what is wrong with it
             self._closing.wait(_RETRY_S)
 
-    def _remember(self, told: Mapping[str, Any]) -> None:
+    def _remember(self, line: bytes, told: Mapping[str, Any]) -> None:
         with self._lock:
-            self._told.append(told)
+            self._told.append(line)
         if told.get("Action") == "update":
             with contextlib.suppress(SourceError):
                 container = self._look(str(told.get("id", "")))

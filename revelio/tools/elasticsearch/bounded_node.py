@@ -16,13 +16,15 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 from urllib3.response import BaseHTTPResponse
 
 from revelio.tools.base import Limits
+from revelio.tools.bounded_body import BoundedBody, EncodingError
+from revelio.tools.bounded_call import TooMuchError
 
 LIMITS = "limits"
 """Name under which a node's configuration carries its limits."""
 
 
-class TooMuchError(HTTPError):
-    """The answer is larger than the limit."""
+class UnreadableError(HTTPError):
+    """The answer is larger than the limit, or compressed in a way that was not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,18 @@ class _BoundedPool:
         self._pool.close()
 
     def _read(self, response: BaseHTTPResponse, target: str, deadline: float) -> bytes:
-        data = bytearray()
-        while chunk := response.read1(65536):
-            data += chunk
-            if len(data) > self._limits.bytes:
-                raise TooMuchError(f"answered with more than {self._limits.bytes / 1e6:g} MB; narrow the window or the query")
-            if time.monotonic() > deadline:
-                raise ReadTimeoutError(self._pool, target, "still answering")
-        return bytes(data)
+        try:
+            body = BoundedBody(response.headers.get("content-encoding"), self._limits.bytes)
+            while chunk := response.read1(65536, decode_content=False):
+                body.feed(chunk)
+                if time.monotonic() > deadline:
+                    raise ReadTimeoutError(self._pool, target, "still answering")
+            return body.whole()
+        except TooMuchError as error:
+            words = f"answered with more than {self._limits.bytes / 1e6:g} MB; narrow the window or the query"
+            raise UnreadableError(words) from error
+        except EncodingError as error:
+            raise UnreadableError(str(error)) from error
 
 
 class _Cut:

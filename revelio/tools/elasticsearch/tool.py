@@ -219,8 +219,8 @@ def _index(scope: Scope) -> str:
 
 
 def _why(error: ApiError) -> str:
-    body = error.body
-    if isinstance(body, dict) and isinstance(body.get("error"), dict):
-        causes = body["error"].get("root_cause") or [body["error"]]
-        return str(causes[0].get("reason", error.message))[:500]
-    return str(error.message)[:500]
+    told = error.body.get("error") if isinstance(error.body, dict) else None
+    causes = told.get("root_cause") if isinstance(told, dict) else None
+    first = causes[0] if isinstance(causes, list) and causes else told
+    reason = first.get("reason") if isinstance(first, dict) else None
+    return str(reason or error.message)[:500]

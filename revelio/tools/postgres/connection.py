@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from revelio.errors import SourceError
 from revelio.tools.base import Limits
-from revelio.tools.bounded_call import BoundedCalls, LateError, TooMuchError
+from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError, received
 from revelio.tools.postgres.sql import storable
 from revelio.types import Cell
 
@@ -157,7 +157,7 @@ class _Session:
     def __init__(self, conninfo: str, limits: Limits) -> None:
         self._conninfo = conninfo
         self._limits = limits
-        self._calls = BoundedCalls("postgres", limits)
+        self._calls = BoundedCalls("postgres")
         self._connection: _Guarded | None = None
 
     def ask(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> Answer:
@@ -174,6 +174,7 @@ class _Session:
 
     def _answer(self, statement: sql.Composed, parameters: Mapping[str, str], most: int) -> Answer:
         connection = self._connected()
+        connection.may_receive(2 * self._limits.bytes + OVERHEAD)
         found: list[tuple[Cell, ...]] = []
         size = 0
         try:
@@ -193,7 +194,6 @@ class _Session:
     def _connected(self) -> _Guarded:
         if self._connection is None or self._connection.closed:
             connection = _Guarded.connect(self._conninfo)
-            connection.is_over = lambda: self._calls.ended
             connection.read_only = True
             connection.prepare_threshold = None  # a pooler on the way may not keep prepared statements
             self._connection = connection
@@ -206,22 +206,39 @@ class _Session:
 
 
 class _Guarded(psycopg.Connection[Any]):
-    """A connection that stops reading when it is over: a shut socket alone still gives what the server goes on sending."""
+    """A connection that stops reading where the limit is: the library reads one value whole, however large it is."""
 
-    is_over: Callable[[], bool] = staticmethod(lambda: False)
+    _end = OVERHEAD
+
+    def may_receive(self, most: int) -> None:
+        """As many bytes from now on; then ``TooMuchError``."""
+        self._end = received(self.fileno()) + most
+
+    @classmethod
+    def _connect_gen(cls, conninfo: str = "") -> Any:
+        """As the library's, but for the end: a server may flood before it has greeted."""
+        steps, answer = super()._connect_gen(conninfo), None
+        while True:
+            try:
+                wanted = steps.send(answer)  # type: ignore[arg-type]  # None begins
+            except StopIteration as end:
+                return end.value
+            if received(wanted[0]) > OVERHEAD:
+                raise TooMuchError
+            answer = yield wanted
 
     def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
         """As the library's, but for the end."""
-        return super().wait(self._until_over(gen), *args, **options)
+        return super().wait(self._until_end(gen), *args, **options)
 
-    def _until_over(self, gen: Any) -> Any:
+    def _until_end(self, gen: Any) -> Any:
         answer = None
         while True:
             try:
-                wanted = next(gen) if answer is None else gen.send(answer)
+                wanted = gen.send(answer)
             except StopIteration as end:
                 return end.value
-            if self.is_over():
+            if not self.closed and received(self.fileno()) > self._end:
                 self.close()
                 raise TooMuchError
             answer = yield wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from redis.connection import ConnectionPool
 
 from revelio.errors import SourceError
 from revelio.tools.base import Limits
-from revelio.tools.bounded_call import BoundedCalls, LateError, TooMuchError
+from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError
 
 Reply = Any
 """What a server answers is looked at where it is read: it may be anything."""
@@ -136,8 +137,10 @@ class _Session:
 
     def __init__(self, pool: ConnectionPool, limits: Limits) -> None:
         self._pool = pool
-        self._calls = BoundedCalls("redis", limits)
+        self._calls = BoundedCalls("redis")
         self._connection: Any = None  # the library's own type tells of no method
+        self._most = 2 * limits.bytes + OVERHEAD
+        self._metered: _Metered | None = None
 
     def ask(self, commands: Sequence[Command], deadline: float) -> list[Reply]:
         """Raises what the client library raises, ``LateError`` and ``TooMuchError``."""
@@ -150,15 +153,39 @@ class _Session:
     def _answer(self, commands: Sequence[Command]) -> list[Reply]:
         if self._connection is None:
             self._connection = self._pool.make_connection()
+            self._connection.redis_connect_func = self._greet
             self._connection.connect()
-            held = getattr(self._connection, "_sock", None)  # no other way leads to it
-            if held is not None:
-                self._calls.uses(held)
         connection = self._connection
+        if self._metered is not None:
+            self._metered.left = self._most
         encoded = [[word.encode("utf-8", errors="replace") for word in command] for command in commands]
         connection.send_packed_command(connection.pack_commands(encoded))
         return [connection.read_response() for _ in commands]
 
+    def _greet(self, connection: Any) -> None:
+        """For the library to call between the network's handshake and its own, which has to keep to the limit as well."""
+        self._metered = connection._sock = _Metered(connection._sock, self._most)
+        self._calls.uses(connection._sock)
+        connection.on_connect()
+
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.disconnect()
+
+
+class _Metered:
+    """A socket that gives ``left`` bytes at most, and ``TooMuchError`` then."""
+
+    def __init__(self, real: socket.socket, left: int) -> None:
+        self._real = real
+        self.left = left
+
+    def recv(self, size: int) -> bytes:
+        data = self._real.recv(max(1, min(size, self.left)))
+        self.left -= len(data)
+        if self.left < 0:
+            raise TooMuchError
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
