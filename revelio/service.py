@@ -24,9 +24,6 @@ from revelio.systems import AnySystem, RecordedSystem, System, open_system
 from revelio.telemetry import Workers, traced
 from revelio.types import Evidence, Finding, Incident, Query, RankedQuery, Recommendation, Result
 
-NOT_RUN = "not run: "
-"""How the summary of a result begins that only says why there is none."""
-
 
 @dataclass(frozen=True, slots=True)
 class SystemSnapshot:
@@ -144,7 +141,7 @@ class Service:
         Raises ``ArtifactError`` or ``CatalogError`` when no model is usable.
         """
         findings = tuple(
-            Finding(q.query.template.id, q.query.bindings, q.result.signal) for q in answer.queries if q.result and was_run(q)
+            Finding(q.query.template.id, q.query.bindings, q.result.signal) for q in answer.queries if q.result and q.answered
         )
         incident = replace(answer.incident, findings=findings)
         reranking = self.recommender.rerank(incident, answer.queries, k)
@@ -194,15 +191,15 @@ class Service:
         saved = self.store.load(answer_id)
         answer = saved.recommendation
         queries = self.rerank(answer, saved.given).recommendation.queries if by_evidence else answer.queries
-        first = [q for q in queries if not (by_evidence and was_run(q))][:count]
+        first = [q for q in queries if not (by_evidence and q.answered)][:count]
 
         def run_one(ranked: RankedQuery) -> None:
             try:
                 self.run(answer_id, ranked.query.id)
             except (SourceError, NotFoundError) as error:
-                if not was_run(ranked):
+                if not ranked.answered:
                     self._with_query(answer_id, ranked.query.id)
-                    self.store.save_result(answer_id, ranked.query.id, _failed(error))
+                    self.store.save_result(answer_id, ranked.query.id, Result.failed(str(error)))
 
         if first:
             with Workers(max_workers=len(first), thread_name_prefix="run") as pool:
@@ -271,11 +268,6 @@ class Service:
         return self.system(incident.system)
 
 
-def was_run(query: RankedQuery) -> bool:
-    """Whether a backend answered it: a run that failed leaves only its reason."""
-    return query.result is not None and not query.result.summary.startswith(NOT_RUN)
-
-
 def _rendered(place: AnySystem, incident: Incident, ranked: RankedQuery) -> RankedQuery:
     evidence = incident.evidence
     return replace(ranked, text=place.render(ranked.query, evidence), link=place.link(ranked.query, evidence))
@@ -289,11 +281,7 @@ def _with_result(place: AnySystem, incident: Incident, ranked: RankedQuery, sile
     except (SourceError, NotFoundError) as error:
         if isinstance(error, SourceError):
             silent.add(error.source)
-        return replace(ranked, result=_failed(error))
-
-
-def _failed(error: RevelioError) -> Result:
-    return Result(summary=f"{NOT_RUN}{error}", signal=0.0, reason=str(error))
+        return replace(ranked, result=Result.failed(str(error)))
 
 
 def _yes(it_is: bool) -> str:

@@ -203,11 +203,31 @@ class Span:
     error: bool = False
 
 
+_LogKind = Literal["log_lines", "log_patterns", "exceptions"]
+_TraceKind = Literal["operations", "self_time", "spans"]
+_StoreKind = Literal["changes", "health_checks", "containers", "sessions", "locks"]
+ResultKind = Literal["unspecified", "table", "series", "flows", "name_lookups", _LogKind, _TraceKind, _StoreKind]
+"""What a result is, which decides how it is drawn. Only results of older versions are ``unspecified``."""
+
+_Compared = Literal["", "now", "before", "count", "at", "first_seen", "example", "name", "statement"]
+_LogRole = Literal["service", "operation", "level", "message", "pattern", "error_type", "origin", "trace_id", "spans"]
+_FlowRole = Literal["source", "target", "port", "protocol", "answer"]
+_ContainerRole = Literal["container", "field", "old", "new", "passed", "output"]
+_LockRole = Literal["pid", "state", "lock", "table", "mode", "granted", "waiters", "transaction_s"]
+_WaitRole = Literal["blocked_pid", "blocked", "waited_s", "blocking_pid", "blocking", "blocking_statement"]
+ColumnRole = Literal[_Compared, _LogRole, _FlowRole, _ContainerRole, _LockRole, _WaitRole]
+"""What a column holds, whatever its title; "" where only the table shows it."""
+
+NO_ROLE: ColumnRole = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What running a query showed: a table, series or the spans of one trace, and how strongly it points at a fault.
+    """What running a query returned: a table, series or the spans of one trace, and how strongly it points at a fault.
 
-    ``signal`` lies in [0, 1]; ``reason`` says in words why. ``took_ms`` is the backend's time.
+    ``signal`` lies in [0, 1]; ``reason`` explains it. ``took_ms`` is the time of the backend. ``kind`` says what it is and
+    ``roles`` what each column holds; ``columns`` are titles for people only. ``measure`` names what ``now`` and ``before``
+    of flows measure. ``error`` says why there is no result; everything else is then empty.
     """
 
     summary: str
@@ -219,6 +239,15 @@ class Result:
     spans: tuple[Span, ...] = ()
     truncated: bool = False
     took_ms: float = 0.0
+    kind: ResultKind = "unspecified"
+    roles: tuple[ColumnRole, ...] = ()
+    measure: str = ""
+    error: str | None = None
+
+    @classmethod
+    def failed(cls, error: str) -> Result:
+        """The result of a query that could not be run."""
+        return cls("", 0.0, "", kind="table", error=error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +308,11 @@ class RankedQuery:
     text: str = ""
     link: str | None = None
     result: Result | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether it was run and its backend answered."""
+        return self.result is not None and self.result.error is None
 
 
 NO_FAULT_THRESHOLD = 0.5

@@ -14,7 +14,7 @@ from revelio.incidents.exchange import write_records
 from revelio.ranker.rank_change import RankChange
 from revelio.recommend_request import RecommendRequest
 from revelio.recommender import Reranking
-from revelio.service import NOT_RUN, Service
+from revelio.service import Service
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.systems import System
 from revelio.tools.base import Scope
@@ -94,7 +94,7 @@ def test_only_what_a_backend_answered_is_a_finding_and_what_comes_up_can_be_read
     recommender = FirstFirst()
     service = Service(settings, recommender=recommender)  # type: ignore[arg-type]
     answer = service.rank(RecommendRequest("my basket hangs", incident="a1", run=True))
-    failed = Result(f"{NOT_RUN}it is away", 0.0, "")
+    failed = Result.failed("it is away")
     first = answer.queries[0]
     kept = replace(answer, queries=(first, replace(first, query=recommender.find(answer.incident, "dead").query, result=failed)))
     anew = service.rerank(kept, 2).recommendation
@@ -139,7 +139,7 @@ def test_a_source_that_fails_when_a_query_is_run_is_named_too(service: Service, 
     monkeypatch.setattr("revelio.service.open_system", opened)
     answer = service.rank(RecommendRequest("slow", system="shop", run=True))
     assert answer.degraded == ("containers",)
-    assert answer.queries[0].result is not None and "is away" in answer.queries[0].result.reason
+    assert answer.queries[0].result is not None and "is away" in (answer.queries[0].result.error or "")
 
 
 def test_a_missing_model_is_said_at_the_first_question_and_at_every_other(settings: Settings) -> None:

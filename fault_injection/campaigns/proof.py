@@ -89,4 +89,4 @@ def recorded(results: Mapping[Query, Result], healthy: Mapping[Query, Result]) -
 
 def short(results: Iterable[RecordedResult]) -> tuple[RecordedResult, ...]:
     """Of each result only what it said in words and how strongly."""
-    return tuple(replace(r, result=replace(r.result, columns=(), rows=(), series=(), spans=())) for r in results)
+    return tuple(replace(r, result=replace(r.result, columns=(), roles=(), rows=(), series=(), spans=())) for r in results)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +15,7 @@ import yaml
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from revelio.errors import CatalogError
-from revelio.types import Blank, Direction, QueryTemplate, Reading
+from revelio.types import NO_ROLE, Blank, ColumnRole, Direction, QueryTemplate, Reading, ResultKind
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _AMBIENT = frozenset({"window", "baseline", "project"})
@@ -36,14 +37,34 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
+class ResultForm:
+    """What the rows of a template are: the kind of the result, and the role of each column by its position."""
+
+    kind: ResultKind = "table"
+    roles: tuple[ColumnRole, ...] = ()
+
+    def roles_of(self, columns: tuple[str, ...]) -> tuple[ColumnRole, ...]:
+        """One role for each column; none has one where their number differs."""
+        return self.roles if len(self.roles) == len(columns) else (NO_ROLE,) * len(columns)
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """One tool as its YAML file declares it. ``metrics`` is what a snapshot reads, where the tool has series."""
+    """One tool as its YAML file declares it. ``metrics`` is what a snapshot reads, where the tool has series.
+
+    ``forms`` holds the form of results by template id, where that is more than a table.
+    """
 
     name: str
     title: str
     about: str
     templates: tuple[QueryTemplate, ...]
     metrics: tuple[Metric, ...] = ()
+    forms: Mapping[str, ResultForm] = field(default_factory=dict, hash=False)
+
+    def form_of(self, template: QueryTemplate) -> ResultForm:
+        """The form of a template's results."""
+        return self.forms.get(template.id, ResultForm())
 
     @property
     def shown(self) -> tuple[Metric, ...]:
@@ -83,6 +104,12 @@ class _ReadingFile(BaseModel):
     direction: str = Field("up", pattern="^(up|down|both)$")
 
 
+class _FormFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    kind: ResultKind
+    roles: list[ColumnRole] = []
+
+
 class _TemplateFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     id: str = Field(pattern=r"^[A-Za-z0-9_.\-]+$", max_length=80)
@@ -91,6 +118,7 @@ class _TemplateFile(BaseModel):
     body: str | dict[str, Any] = ""
     blanks: dict[str, str] = {}
     reads: list[_ReadingFile] = []
+    result: _FormFile | None = None
 
 
 class _MetricFile(BaseModel):
@@ -143,7 +171,12 @@ def _joined(first: ToolSpec, more: ToolSpec, where: str) -> ToolSpec:
     twice = {m.name for m in first.metrics} & {m.name for m in more.metrics}
     if twice:
         raise CatalogError(f"{where}: tool {first.name!r} has a metric {sorted(twice)[0]!r} already")
-    return replace(first, templates=(*first.templates, *more.templates), metrics=(*first.metrics, *more.metrics))
+    return replace(
+        first,
+        templates=(*first.templates, *more.templates),
+        metrics=(*first.metrics, *more.metrics),
+        forms={**first.forms, **more.forms},
+    )
 
 
 @cache
@@ -198,7 +231,8 @@ def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
             )
         )
     metrics = tuple(Metric(name=k, **v.model_dump()) for k, v in parsed.metrics.items())
-    return ToolSpec(parsed.tool, parsed.title or parsed.tool, parsed.about, tuple(templates), metrics)
+    forms = {t.id: ResultForm(t.result.kind, tuple(t.result.roles)) for t in parsed.templates if t.result}
+    return ToolSpec(parsed.tool, parsed.title or parsed.tool, parsed.about, tuple(templates), metrics, forms)
 
 
 def _refuse_twins(root: yaml.Node, name: str) -> None:

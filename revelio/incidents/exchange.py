@@ -11,7 +11,7 @@ import lzma
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from revelio.errors import DatasetError
 from revelio.types import Evidence, Incident, Query, RecordedResult
+from revelio.untyped_results import typed
 
 FORMAT = "revelio.incident/1"
 SUFFIXES = (".jsonl", ".jsonl.xz")
@@ -119,7 +120,7 @@ def parse_record(line: str | bytes, where: str) -> Record:
     for series in record.evidence.series:
         if len(series.times) != len(series.values):
             raise DatasetError(f"{where}: series {series.metric} of {series.entity.name}: times and values differ in length")
-    return record
+    return replace(record, results=tuple(replace(r, result=typed(r.result)) for r in record.results))
 
 
 def read_records(path: Path) -> Iterator[Record]:

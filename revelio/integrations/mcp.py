@@ -176,7 +176,7 @@ def _ranked(ranked: RankedQuery) -> RankedView:
 
 def _evidence(result: Result) -> EvidenceView:
     return EvidenceView(
-        summary=result.summary,
+        summary=result.summary if result.error is None else f"Not run: {result.error}",
         signal=result.signal,
         reason=result.reason,
         text=compact(result, rows=20, width=60),

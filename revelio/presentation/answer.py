@@ -9,7 +9,19 @@ from pydantic import BaseModel, Field
 
 from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.panels import Chart, Groups, Table, Timeline, Tree, Waterfall
-from revelio.types import Cell, Evidence, RankedQuery, Recommendation, Result, Series, Span, Window, fill
+from revelio.types import (
+    Cell,
+    ColumnRole,
+    Evidence,
+    RankedQuery,
+    Recommendation,
+    Result,
+    ResultKind,
+    Series,
+    Span,
+    Window,
+    fill,
+)
 
 
 class WindowView(BaseModel):
@@ -45,10 +57,14 @@ class SpanView(BaseModel):
 class ResultView(BaseModel):
     """What running a query showed."""
 
+    kind: ResultKind = Field(description="What it is, which decides how it is drawn")
+    error: str | None = Field(description="Why the query could not be run; null when it was")
     summary: str
-    signal: float = Field(description="How strongly it points at a fault, in [0, 1]")
+    signal: float | None = Field(description="Anomaly score in [0, 1]; null when the query could not be run")
     reason: str
     columns: list[str]
+    roles: list[ColumnRole] = Field(description="What each column holds, whatever its title; empty where nothing is known")
+    measure: str = Field(description="What `now` and `before` of flows measure")
     rows: list[list[Cell]]
     series: list[SeriesView]
     spans: list[SpanView]
@@ -166,10 +182,14 @@ def result_view(result: Result, evidence: Evidence | None = None) -> ResultView:
     """The view of a result; panels only with the evidence in whose window it was run."""
     panels = evidence_panels(result, evidence).panels if evidence is not None else ()
     return ResultView(
-        summary=result.summary,
-        signal=result.signal,
+        kind=result.kind,
+        error=result.error,
+        summary=result.summary if result.error is None else f"Not run: {result.error}",
+        signal=result.signal if result.error is None else None,
         reason=result.reason,
         columns=list(result.columns),
+        roles=list(result.roles),
+        measure=result.measure,
         rows=[[_cell(c) for c in row] for row in result.rows],
         series=[_series(s) for s in result.series],
         spans=[_span(s) for s in result.spans],

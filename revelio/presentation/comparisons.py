@@ -1,4 +1,4 @@
-"""Tables of tools as groups with a figure now and before: log lines by pattern, packets by flow, spans by operation."""
+"""Results as groups with a value now and before: log lines by pattern, packets by flow, spans by operation."""
 
 from __future__ import annotations
 
@@ -10,95 +10,54 @@ from typing import Literal
 
 from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.presentation.panels import Group, Groups
+from revelio.presentation.rows import Row, rows_by_role
 from revelio.tools.elasticsearch.patterns import mask
 from revelio.tools.figures import counted
-from revelio.types import Cell, Evidence, LogPattern, Result
+from revelio.types import Cell, ColumnRole, Evidence, LogPattern, Result, ResultKind
 
 MAX_GROUPS = 20
 MORE, LEAST_MS = 2.0, 10.0
-"""A duration or a rate stands out when it is at least this many times what it was, and a duration at least so much longer."""
-
-Row = tuple[Cell, ...]
-Columns = tuple[str, ...]
-LINES = ("at", "level", "service", "message", "error", "origin", "trace")
-EXCEPTIONS = ("service", "exception", "noticed at", "lines", "example")
-NEW_PATTERNS = ("service", "level", "pattern", "lines", "first seen", "example")
-OPERATIONS = ("operation", "spans", "median ms", "p95 ms", "median ms before", "p95 ms before")
-OWN_TIME = ("spans", "own ms", "own ms before", "share of the time")
-FLOW_ENDS = (("sent by", "to"), ("from", "to"))
-LOOK_UPS = ("asked by", "name", "answer")
-
-
-def groups(result: Result, evidence: Evidence) -> Groups | None:
-    """The result's rows as groups; None where they are no such table, or have nothing in them."""
-    if not result.rows:
-        return None
-    if result.columns == LINES:
-        return _lines(result, evidence)
-    form = _form(result.columns)
-    if form is None:
-        return None
-    whole = [row for row in result.rows if len(row) == len(result.columns)]
-    made = [form.group(row, evidence) for row in whole]
-    return _told(form, made, evidence)
+"""A duration or a rate is marked from this many times the value before, a duration also only from this much more."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How rows of one table become groups.
+    """How rows become groups. ``counts`` when values are of the whole window, so that they need its length.
 
-    ``counts`` when the figures are of the whole window, so that they need its length; groups about ``calm`` never stand out.
+    Groups about ``normal`` are never marked.
     """
 
     title: str
     unit: str
+    needed: tuple[ColumnRole, ...]
     group: Callable[[Row, Evidence], Group]
     counts: bool = True
-    calm: str = ""
+    normal: str = ""
 
 
-def _form(columns: Columns) -> _Form | None:
-    if columns == EXCEPTIONS:
-        return _Form("Exceptions by type and place", "lines", _exception)
-    if columns == NEW_PATTERNS:
-        return _Form("Messages that nobody logged before", "lines", _new_pattern)
-    if columns == OPERATIONS:
-        return _Form("p95 of each operation", "ms", _operation, counts=False)
-    if columns[1:] == OWN_TIME:
-        return _Form(f"Own time of each {columns[0]}, a span", "ms", _own_time, counts=False)
-    if columns[:3] == LOOK_UPS and len(columns) == 5:
-        return _Form("Look-ups of names", "look-ups", _look_up, calm="found")
-    if columns[:2] in FLOW_ENDS:
-        return _flow_form(columns)
-    return None
-
-
-def _flow_form(columns: Columns) -> _Form | None:
-    if "p95, ms, now" in columns and "p95, ms, before" in columns:
-        now, before = columns.index("p95, ms, now"), columns.index("p95, ms, before")
-        return _Form(
-            "p95 until the first byte of an answer, by flow", "ms", lambda row, _: _flow(row, now, before, ""), counts=False
-        )
-    if len(columns) < 6 or columns[3] != "protocol":
+def groups(result: Result, evidence: Evidence) -> Groups | None:
+    """The rows as groups; None where they are no comparison, or where there are none."""
+    if result.kind == "log_lines":
+        return _lines(result, evidence)
+    form = _flow_form(result.measure) if result.kind == "flows" else _FORMS.get(result.kind)
+    if form is None:
         return None
-    if columns[4] == "bytes/s now":
-        return _Form("Traffic by flow", "bytes/s", lambda row, _: _flow(row, 4, 5, str(row[3])), counts=False)
-    what = columns[4].partition(" in the last ")[0]
-    return _Form(f"{what[:1].upper()}{what[1:]}, by flow", "packets", lambda row, _: _flow(row, 4, 5, str(row[3])))
+    made = [form.group(row, evidence) for row in rows_by_role(result, form.needed)]
+    return _panel(form, made, evidence)
 
 
 def _lines(result: Result, evidence: Evidence) -> Groups | None:
     """Log lines by pattern; counts now and before are the snapshot's where it knows the pattern, else of the lines listed."""
     known = {(p.entity.name, p.level, p.pattern): p for p in evidence.logs}
     members: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
-    for row in result.rows:
-        if len(row) == len(LINES):
-            members[str(row[2]), str(row[1]), mask(str(row[3] or ""), str(row[4] or ""))].append(row)
-    if len({row[6] for rows in members.values() for row in rows}) == 1 < len(result.rows):
-        return None  # the story of one request, which is read in the order of time
+    for row in rows_by_role(result, ("service", "level", "message", "error_type", "trace_id")):
+        pattern = mask(str(row["message"] or ""), str(row["error_type"] or ""))
+        members[str(row["service"]), str(row["level"]), pattern].append(row)
+    if len({row["trace_id"] for rows in members.values() for row in rows}) == 1 < len(result.rows):
+        return None  # the lines of one request are read in the order of time
     made = [_line_group(key, rows, known) for key, rows in members.items()]
     made.sort(key=lambda g: -(g.now or 0.0))
-    return _told(_Form("Lines by pattern", "lines", _new_pattern), made, evidence)
+    return _panel(_Form("Lines by pattern", "lines", (), _new_pattern), made, evidence)
 
 
 def _line_group(key: tuple[str, str, str], rows: list[Row], known: Mapping[tuple[str, str, str], LogPattern]) -> Group:
@@ -106,60 +65,76 @@ def _line_group(key: tuple[str, str, str], rows: list[Row], known: Mapping[tuple
     seen = known.get(key)
     now = float(max(len(rows), seen.count if seen else 0))
     before = float(seen.baseline_count) if seen else None
-    return Group(pattern, (level, service), now, before, example=str(rows[0][3] or ""))
+    return Group(pattern, (level, service), now, before, example=str(rows[0]["message"] or ""))
 
 
 def _exception(row: Row, evidence: Evidence) -> Group:
-    service, error, place, count, example = row
+    service, error = str(row["service"]), row["error_type"]
     past = [p for p in evidence.logs if p.entity.name == service and error and f"[{error}]" in p.pattern]
     before = float(sum(p.baseline_count for p in past)) if past else None
-    label = f"{error or 'no type'} at {place or 'an unknown line'}"
-    return Group(label, (str(service),), _number(count), before, example=str(example or ""))
+    label = f"{error or 'no type'} at {row['origin'] or 'an unknown line'}"
+    return Group(label, (service,), _number(row["count"]), before, example=str(row["example"] or ""))
 
 
 def _new_pattern(row: Row, evidence: Evidence) -> Group:
-    service, level, pattern, count, _, example = row
-    return Group(str(pattern), (str(level), str(service)), _number(count), 0.0, example=str(example or ""))
+    about = (str(row["level"]), str(row["service"]))
+    return Group(str(row["pattern"]), about, _number(row["count"]), 0.0, example=str(row["example"] or ""))
 
 
 def _operation(row: Row, evidence: Evidence) -> Group:
-    return _compared(str(row[0]), (_spans(row[1]),), row[3], row[5])
+    label = row["operation"] if "operation" in row else row.get("service")
+    return _compared(row, str(label), counted(_number(row["spans"]) or 0.0, "span"))
 
 
-def _own_time(row: Row, evidence: Evidence) -> Group:
-    return _compared(str(row[0]), (_spans(row[1]),), row[2], row[3])
+def _lookup(row: Row, evidence: Evidence) -> Group:
+    return _compared(row, f"{row['source']} asks for {row['name']}", str(row["answer"]))
 
 
-def _look_up(row: Row, evidence: Evidence) -> Group:
-    return _compared(f"{row[0]} asks for {row[1]}", (str(row[2]),), row[3], row[4])
+def _flow(row: Row, evidence: Evidence) -> Group:
+    return _compared(row, f"{row['source']} → {row['target']}:{row['port']}")
 
 
-def _flow(row: Row, now: int, before: int, protocol: str) -> Group:
-    label = f"{row[0]} → {row[1]}:{row[2]}"
-    return _compared(label, (protocol,) if protocol else (), row[now], row[before])
+def _flow_with_protocol(row: Row, evidence: Evidence) -> Group:
+    return _compared(row, f"{row['source']} → {row['target']}:{row['port']}", str(row.get("protocol", "")))
 
 
-def _compared(label: str, about: tuple[str, ...], now: Cell, before: Cell) -> Group:
-    return Group(label, about, _number(now), _number(before))
+def _compared(row: Row, label: str, *about: str) -> Group:
+    return Group(label, about, _number(row["now"]), _number(row["before"]))
+
+
+_FLOW: tuple[ColumnRole, ...] = ("source", "target", "port", "now", "before")
+_FORMS: Mapping[ResultKind, _Form] = {
+    "exceptions": _Form(
+        "Exceptions by type and place", "lines", ("service", "error_type", "origin", "count", "example"), _exception
+    ),
+    "log_patterns": _Form("New log patterns", "lines", ("service", "level", "pattern", "count", "example"), _new_pattern),
+    "operations": _Form("p95 of each operation", "ms", ("operation", "spans", "now", "before"), _operation, counts=False),
+    "self_time": _Form("Self time per span", "ms", ("spans", "now", "before"), _operation, counts=False),
+    "name_lookups": _Form("DNS look-ups", "look-ups", ("source", "name", "answer", "now", "before"), _lookup, normal="found"),
+}
+
+
+def _flow_form(measure: str) -> _Form:
+    if measure == "response time p95":
+        return _Form("p95 time to first byte, by flow", "ms", _FLOW, _flow, counts=False)
+    if measure == "traffic":
+        return _Form("Traffic by flow", "bytes/s", _FLOW, _flow_with_protocol, counts=False)
+    return _Form(f"{measure[:1].upper()}{measure[1:] or 'Packets'}, by flow", "packets", _FLOW, _flow_with_protocol)
 
 
 def _number(cell: Cell) -> float | None:
-    """A count, a duration or a rate; None for what is none."""
+    """A count, a duration or a rate; None for anything else."""
     if not isinstance(cell, int | float) or isinstance(cell, bool) or not 0.0 <= cell < math.inf:
         return None
     return float(cell)
 
 
-def _spans(count: Cell) -> str:
-    return counted(_number(count) or 0.0, "span")
-
-
-def _told(form: _Form, made: list[Group], evidence: Evidence) -> Groups | None:
+def _panel(form: _Form, made: list[Group], evidence: Evidence) -> Groups | None:
     if not made:
         return None
     now_s, before_s = (evidence.window.seconds, evidence.baseline.seconds) if form.counts else (0.0, 0.0)
     shown = tuple(
-        g if form.calm and form.calm in g.about else replace(g, mark=_mark(g, form, evidence)) for g in made[:MAX_GROUPS]
+        g if form.normal and form.normal in g.about else replace(g, mark=_mark(g, form, evidence)) for g in made[:MAX_GROUPS]
     )
     return Groups(form.title, form.unit, shown, now_s, before_s, max(0, len(made) - MAX_GROUPS))
 
@@ -169,7 +144,7 @@ def _mark(group: Group, form: _Form, evidence: Evidence) -> Literal["", "new", "
     if now is None or before is None or now == before:
         return ""
     if form.counts:
-        far = count_deviation(before, evidence.baseline.seconds, now, evidence.window.seconds)
-        return "new" if before == 0.0 else "gone" if now == 0.0 else "more" if far >= SIGNIFICANT_SIGMA else ""
+        sigma = count_deviation(before, evidence.baseline.seconds, now, evidence.window.seconds)
+        return "new" if before == 0.0 else "gone" if now == 0.0 else "more" if sigma >= SIGNIFICANT_SIGMA else ""
     longer = form.unit != "ms" or now - before >= LEAST_MS
     return "more" if before > 0.0 and longer and now >= MORE * before else ""

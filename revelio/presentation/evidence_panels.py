@@ -25,6 +25,7 @@ def evidence_panels(result: Result, evidence: Evidence) -> EvidencePanels:
         panels=tuple(_panels(result, evidence)),
         truncated=result.truncated,
         took_ms=result.took_ms,
+        error=result.error,
     )
 
 

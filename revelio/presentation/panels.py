@@ -157,3 +157,4 @@ class EvidencePanels:
     panels: tuple[Panel, ...]
     truncated: bool
     took_ms: float
+    error: str | None = None

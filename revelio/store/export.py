@@ -40,7 +40,9 @@ def record_of(answer: SavedAnswer) -> Record:
         evidence=incident.evidence,
         reports=(Report(incident.report),) if incident.report else (),
         candidates=incident.candidates,
-        results=tuple(RecordedResult(q.query.template.id, q.query.bindings, q.result) for q in queries if q.result),
+        results=tuple(
+            RecordedResult(q.query.template.id, q.query.bindings, q.result) for q in queries if q.result and q.answered
+        ),
         labels=tuple(label for q in queries if (label := _label(answer, q))),
     )
 

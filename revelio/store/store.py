@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Collection, Sequence
@@ -24,6 +25,7 @@ from revelio.store.replays import Replays
 from revelio.store.snapshots import Snapshots
 from revelio.store.tables import FeedbackRow, JoinedRow, RecommendationRow, RunRow, SnapshotRow
 from revelio.types import Evidence, RankedQuery, Recommendation, Result
+from revelio.untyped_results import typed
 
 Verdict = Literal["found", "helpful", "not_useful"]
 
@@ -244,17 +246,31 @@ class Store:
         self, row: RecommendationRow, seen: SnapshotRow | None, joined: Sequence[JoinedRow], runs: Sequence[RunRow]
     ) -> Recommendation:
         try:
-            (recommendation,) = _ANSWER.validate_json(row.answer)
+            recommendation = _answer(row.answer)
             if row.snapshot:
                 recommendation = _with(self._snapshots.read(seen.evidence if seen else ""), recommendation)
             given = recommendation.queries
-            later = [_RANKED.validate_json(j.ranked)[0] for j in joined]
-            results = {run.query_id: _RESULT.validate_json(run.result)[0] for run in runs}
-        except ValidationError as error:
-            raise StoreError(f"the stored answer {row.id} cannot be read by this version: {error.errors()[0]['msg']}") from error
+            later = [_typed(_RANKED.validate_json(j.ranked)[0]) for j in joined]
+            results = {run.query_id: typed(_RESULT.validate_json(run.result)[0]) for run in runs}
+        except ValueError as error:
+            why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+            raise StoreError(f"the stored answer {row.id} cannot be read by this version: {why}") from error
         everything = (*given, *(replace(q, rank=place) for place, q in enumerate(later, len(given) + 1)))
         queries = tuple(replace(q, result=results.get(q.query.id, q.result)) for q in everything)
         return replace(recommendation, queries=queries)
+
+
+def _answer(text: str) -> Recommendation:
+    """A stored recommendation; older versions wrote ``abstain`` for ``no_fault_probability`` and results without a kind."""
+    (stored,) = json.loads(text)
+    if isinstance(stored, dict) and "abstain" in stored:
+        stored["no_fault_probability"] = stored.pop("abstain")
+    (recommendation,) = _ANSWER.validate_python((stored,))
+    return replace(recommendation, queries=tuple(map(_typed, recommendation.queries)))
+
+
+def _typed(ranked: RankedQuery) -> RankedQuery:
+    return replace(ranked, result=typed(ranked.result)) if ranked.result else ranked
 
 
 def _best(verdicts: Sequence[Verdict]) -> Verdict | None:

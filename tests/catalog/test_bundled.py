@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from revelio.catalog import ToolSpec, bundled_catalog
 from revelio.catalog.reference import reference
@@ -48,3 +49,35 @@ def test_what_a_template_reads_is_something_that_a_snapshot_holds(tool: ToolSpec
 def test_titles_tell_templates_apart() -> None:
     titles = [t.title for t in TEMPLATES]
     assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize(
+    ("template", "columns"),
+    [
+        (
+            "postgres.blocking",
+            (
+                *("blocked.pid AS", "AS blocked,", "waited, s", "blocking pid", "AS blocking,", "its state"),
+                *("its transaction, s", "blocked statement", "blocking statement"),
+            ),
+        ),
+        (
+            "postgres.locks",
+            ("a.pid", "a.state", "AS lock", '"table"', "l.mode", "l.granted", "transaction, s", "blocks sessions", "statement"),
+        ),
+    ],
+)
+def test_the_roles_of_a_template_are_in_the_order_of_its_columns(template: str, columns: tuple[str, ...]) -> None:
+    (tool,) = (t for t in bundled_catalog().tools if t.name == "postgres")
+    found = bundled_catalog().template(template)
+    sql = yaml.safe_load(found.body)["sql"]
+    places = [sql.index(column) for column in columns]
+    assert places == sorted(places)
+    assert len(tool.form_of(found).roles) == len(columns)
+
+
+def test_columns_that_count_since_the_window_are_columns_of_the_query() -> None:
+    for template in bundled_catalog().templates:
+        body = yaml.safe_load(template.body)
+        for column in body.get("since", {}) if isinstance(body, dict) else ():
+            assert f'"{column}"' in body["sql"] or f" AS {column}" in body["sql"] or column in body["sql"].split(), template.id

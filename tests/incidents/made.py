@@ -42,7 +42,9 @@ def record(name: str = "a1", split: str = "train") -> Record:
         reports=(Report("my basket hangs", "w1", "shop/cart_view/timeout"),),
         results=(
             RecordedResult(
-                "states.now", (("container", "cart"),), Result("paused", 1.0, "not running", ("state",), (("paused",),))
+                "states.now",
+                (("container", "cart"),),
+                Result("paused", 1.0, "not running", ("state",), (("paused",),), kind="table", roles=("",)),
             ),
         ),
         notes=(Note(1_700_000_022.0, "cart_view", "timeout", 10.0, None),),

@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revelio.presentation import evidence_panels, result_view
-from revelio.presentation.blocking import BLOCKING, LOCKS
-from revelio.presentation.comparisons import EXCEPTIONS, LINES, MAX_GROUPS, NEW_PATTERNS, OPERATIONS
+from revelio.presentation.comparisons import MAX_GROUPS
 from revelio.presentation.panels import Chart, Groups, Panel, Table, Timeline, Tree, Waterfall
-from revelio.presentation.timelines import CHECKS, EVENTS
-from revelio.types import Cell, Entity, Evidence, LogPattern, Result, Series, Span, StateChange, Window
+from revelio.types import Cell, ColumnRole, Entity, Evidence, LogPattern, Result, ResultKind, Series, Span, StateChange, Window
 
 CART = Entity("container", "cart")
 GATEWAY = Entity("log_source", "gateway")
@@ -22,15 +20,44 @@ EVIDENCE = Evidence(
     logs=(LogPattern(GATEWAY, "ERROR", "no answer after <n> ms [Timeout]", 7, 1, 61.0),),
     changes=(StateChange(CART, 70.0, "state", "running", "paused"), StateChange(Entity("container", "x"), 71.0, "state", "", "")),
 )
-FLOW = ("sent by", "to", "service's port", "protocol", "resets in the last 30 s", "in 60 s before", "of packets")
+Form = tuple[ResultKind, tuple[ColumnRole, ...]]
+LINES: Form = ("log_lines", ("at", "level", "service", "message", "error_type", "origin", "trace_id"))
+EXCEPTIONS: Form = ("exceptions", ("service", "error_type", "origin", "count", "example"))
+NEW_PATTERNS: Form = ("log_patterns", ("service", "level", "pattern", "count", "first_seen", "example"))
+OPERATIONS: Form = ("operations", ("operation", "spans", "", "now", "", "before"))
+FLOW: Form = ("flows", ("source", "target", "port", "protocol", "now", "before", ""))
+LOOKUPS: Form = ("name_lookups", ("source", "name", "answer", "now", "before"))
+EVENTS: Form = ("changes", ("at", "container", "field", "old", "new"))
+CHECKS: Form = ("health_checks", ("container", "at", "passed", "output"))
+STATE: Form = ("containers", ("container", ""))
+BLOCKING: Form = (
+    "sessions",
+    (
+        *("blocked_pid", "blocked", "waited_s", "blocking_pid", "blocking"),
+        *("state", "transaction_s", "statement", "blocking_statement"),
+    ),
+)
+LOCKS: Form = ("locks", ("pid", "state", "lock", "table", "mode", "granted", "transaction_s", "waiters", "statement"))
+FORMS: list[Form] = [
+    *(LINES, EXCEPTIONS, NEW_PATTERNS, OPERATIONS, FLOW, LOOKUPS, EVENTS, CHECKS, STATE, BLOCKING, LOCKS),
+    ("self_time", ("service", "spans", "now", "before", "")),
+    ("table", ("", "")),
+    ("unspecified", ()),
+]
 
 
-def panels(columns: tuple[str, ...], *rows: tuple[Cell, ...], evidence: Evidence = EVIDENCE) -> tuple[Panel, ...]:
-    return evidence_panels(Result("s", 0.5, "r", columns, rows), evidence).panels
+def made(form: Form, *rows: tuple[Cell, ...], measure: str = "") -> Result:
+    kind, roles = form
+    columns = tuple(f"column {i}" for i, _ in enumerate(roles))
+    return Result("s", 0.5, "r", columns, rows, kind=kind, roles=roles, measure=measure)
 
 
-def groups(columns: tuple[str, ...], *rows: tuple[Cell, ...]) -> Groups:
-    first, table = panels(columns, *rows)
+def panels(form: Form, *rows: tuple[Cell, ...]) -> tuple[Panel, ...]:
+    return evidence_panels(made(form, *rows), EVIDENCE).panels
+
+
+def groups(form: Form, *rows: tuple[Cell, ...], measure: str = "") -> Groups:
+    first, table = evidence_panels(made(form, *rows, measure=measure), EVIDENCE).panels
     assert isinstance(first, Groups)
     assert isinstance(table, Table)
     assert table.redundant
@@ -42,8 +69,8 @@ def a_line(message: str, trace: str = "t", level: str = "ERROR") -> tuple[Cell, 
 
 
 def test_log_lines_become_patterns_with_the_counts_that_the_snapshot_knows() -> None:
-    made = groups(LINES, a_line("no answer after 3 ms", "a"), a_line("no answer after 40 ms", "b"), a_line("else", "c", "INFO"))
-    known, unknown = made.groups
+    found = groups(LINES, a_line("no answer after 3 ms", "a"), a_line("no answer after 40 ms", "b"), a_line("else", "c", "INFO"))
+    known, unknown = found.groups
     assert (known.label, known.about, known.now, known.before) == (
         "no answer after <n> ms [Timeout]",
         ("ERROR", "gateway"),
@@ -52,7 +79,7 @@ def test_log_lines_become_patterns_with_the_counts_that_the_snapshot_knows() -> 
     )
     assert (unknown.label, unknown.now, unknown.before, unknown.mark) == ("else [Timeout]", 1.0, None, "")
     assert known.example == "no answer after 3 ms"
-    assert (made.now_s, made.before_s) == (30.0, 60.0)
+    assert (found.now_s, found.before_s) == (30.0, 60.0)
 
 
 def test_the_lines_of_one_request_stay_in_the_order_of_time() -> None:
@@ -69,11 +96,10 @@ def test_exceptions_and_new_patterns_are_groups_too() -> None:
 
 
 def test_packets_are_summed_up_by_flow() -> None:
-    made = groups(
-        FLOW, ("web", "cart", 8000, "TCP", 18, 0, 20), ("web", "db", 5432, "TCP", 4, 8, 20), ("a", "b", 1, "TCP", 0, 3, 9)
-    )
-    assert made.title == "Resets, by flow"
-    assert [(g.label, g.now, g.before, g.mark) for g in made.groups] == [
+    rows = (("web", "cart", 8000, "TCP", 18, 0, 20), ("web", "db", 5432, "TCP", 4, 8, 20), ("a", "b", 1, "TCP", 0, 3, 9))
+    found = groups(FLOW, *rows, measure="resets")
+    assert found.title == "Resets, by flow"
+    assert [(g.label, g.now, g.before, g.mark) for g in found.groups] == [
         ("web → cart:8000", 18.0, 0.0, "new"),
         ("web → db:5432", 4.0, 8.0, ""),
         ("a → b:1", 0.0, 3.0, "gone"),
@@ -81,17 +107,17 @@ def test_packets_are_summed_up_by_flow() -> None:
 
 
 def test_slow_answers_are_compared_by_their_p95() -> None:
-    spans = tuple(f"{figure}, ms, {when}" for when in ("now", "before") for figure in ("median", "p95", "longest"))
-    columns = ("from", "to", "port", "requests in the last 18 s", "in 16 s before", *spans)
-    (flow,) = groups(columns, ("a", "b", 80, 9, 9, 1.0, 900.0, 950.0, 1.0, 20.0, 30.0)).groups
+    form: Form = ("flows", ("source", "target", "port", "", "", "", "now", "", "", "before", ""))
+    found = groups(form, ("a", "b", 80, 9, 9, 1.0, 900.0, 950.0, 1.0, 20.0, 30.0), measure="response time p95")
+    (flow,) = found.groups
+    assert found.unit == "ms"
     assert (flow.label, flow.now, flow.before, flow.mark) == ("a → b:80", 900.0, 20.0, "more")
 
 
 def test_a_few_milliseconds_more_do_not_stand_out_and_what_was_found_never_does() -> None:
     (short,) = groups(OPERATIONS, ("GET /", 1, 1.0, 2.9, 1.0, 1.0)).groups
     assert (short.about, short.mark) == (("1 span",), "")
-    look_ups = ("asked by", "name", "answer", "times in the last 30 s", "in 60 s before")
-    failed, found = groups(look_ups, ("web", "db", "no such name", 9, 0), ("web", "db", "found", 9, 0)).groups
+    failed, found = groups(LOOKUPS, ("web", "db", "no such name", 9, 0), ("web", "db", "found", 9, 0)).groups
     assert (failed.mark, found.mark) == ("new", "")
 
 
@@ -102,8 +128,8 @@ def test_counts_stand_out_by_their_rate_not_by_their_number() -> None:
 
 
 def test_more_groups_than_can_be_read_are_counted() -> None:
-    made = groups(FLOW, *((str(i), "b", 1, "TCP", 1, 1, 1) for i in range(MAX_GROUPS + 4)))
-    assert (len(made.groups), made.left_out) == (MAX_GROUPS, 4)
+    many = groups(FLOW, *((str(i), "b", 1, "TCP", 1, 1, 1) for i in range(MAX_GROUPS + 4)))
+    assert (len(many.groups), many.left_out) == (MAX_GROUPS, 4)
 
 
 def test_what_happened_to_containers_is_a_timeline() -> None:
@@ -116,7 +142,7 @@ def test_what_happened_to_containers_is_a_timeline() -> None:
 
 
 def test_a_table_about_a_container_is_joined_by_what_happened_to_that_one() -> None:
-    line, table = panels(("container", "CPUs"), ("cart", 1.0))
+    line, table = panels(STATE, ("cart", 1.0))
     assert isinstance(line, Timeline)
     assert [(m.entity, m.after) for m in line.moments] == [("cart", "paused")]
     assert isinstance(table, Table)
@@ -179,25 +205,20 @@ def test_a_chart_knows_window_and_baseline_and_its_medians() -> None:
 
 
 CELLS = st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.floats() | st.text(max_size=20)
-COLUMNS = st.sampled_from(
-    [LINES, EXCEPTIONS, NEW_PATTERNS, OPERATIONS, FLOW, EVENTS, CHECKS, BLOCKING, LOCKS, ("container", "b"), ()]
-)
 
 
-@given(COLUMNS, st.lists(st.lists(CELLS, max_size=10).map(tuple), max_size=8), st.data())
+@given(st.sampled_from(FORMS), st.lists(st.lists(CELLS, max_size=10).map(tuple), max_size=8), st.data())
 def test_no_row_of_any_table_breaks_its_panels_or_its_json(
-    columns: tuple[str, ...], ragged: list[tuple[Cell, ...]], data: st.DataObject
+    form: Form, ragged: list[tuple[Cell, ...]], data: st.DataObject
 ) -> None:
-    whole = data.draw(st.lists(st.tuples(*[CELLS] * len(columns)), max_size=6))
-    result = Result("s", 0.5, "r", columns, (*ragged, *whole))
+    whole = data.draw(st.lists(st.tuples(*[CELLS] * len(form[1])), max_size=6))
+    result = made(form, *ragged, *whole)
     assert isinstance(evidence_panels(result, EVIDENCE).panels, tuple)
     result_view(result, EVIDENCE).model_dump_json()
 
 
 def test_json_has_the_panels_and_the_rows_once() -> None:
-    view = result_view(Result("s", 0.5, "r", EVENTS, ((80.0, "cart", "state", "running", "paused"),)), EVIDENCE).model_dump(
-        mode="json"
-    )
+    view = result_view(made(EVENTS, (80.0, "cart", "state", "running", "paused")), EVIDENCE).model_dump(mode="json")
     assert [panel["kind"] for panel in view["panels"]] == ["timeline"]
     assert view["rows"] == [[80.0, "cart", "state", "running", "paused"]]
     assert result_view(Result("s", 0.5, "r")).panels == []

@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revelio.presentation import compact, evidence_panels
-from revelio.presentation.comparisons import OPERATIONS
-from revelio.types import Entity, Evidence, Result, Series, Span, Window
+from revelio.types import ColumnRole, Entity, Evidence, Result, Series, Span, Window
 
 EVIDENCE = Evidence(Window(60.0, 90.0), Window(0.0, 60.0))
+
+
+OPERATIONS: tuple[ColumnRole, ...] = ("operation", "spans", "", "now", "", "before")
 
 
 def told(result: Result, lines: int = 5) -> list[str]:
@@ -27,7 +29,7 @@ def test_a_series_is_a_line_with_its_bars_and_its_change() -> None:
 
 def test_what_stands_out_comes_first_and_the_rest_is_counted() -> None:
     rows = (("calm", 3, 1.0, 10.0, 1.0, 9.0), ("slow", 3, 1.0, 900.0, 1.0, 9.0), ("other", 3, 1.0, 10.0, 1.0, 9.0))
-    assert told(Result("slower", 0.2, "", OPERATIONS, rows), lines=2) == [
+    assert told(Result("slower", 0.2, "", ("",) * 6, rows, kind="operations", roles=OPERATIONS), lines=2) == [
         "As before (0.20): slower",
         "900 ms now, 9 ms before: slow [3 spans]",
         "10 ms now, 9 ms before: calm [3 spans]",

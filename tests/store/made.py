@@ -41,6 +41,8 @@ RESULT = Result(
     ((1, 2.0), (True, None)),
     (SERIES,),
     (Span("1", None, "cart", "GET /", 1.0, 2.0, True),),
+    kind="spans",
+    roles=("", ""),
 )
 ANSWER = Recommendation(
     Incident("i-1", "shop", "cart is slow 🐌", 30.0, Evidence(Window(10.0, 30.0), Window(0.0, 10.0), (CART,), (SERIES,))),

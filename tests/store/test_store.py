@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from revelio.store.export import record_of
 from revelio.store.retention import prune
 from revelio.store.store import _ANSWER
 from revelio.store.tables import ALERTS, DELIVERIES, Base
+from revelio.types import Result
 from tests.store.made import ANSWER, QUERY, RESULT, SERIES, answer_about
 
 
@@ -223,6 +225,22 @@ def test_a_damaged_answer_is_reported_not_invented(store: Store) -> None:
         connection.exec_driver_sql("UPDATE recommendations SET answer = '[{}]'")
     with pytest.raises(StoreError, match="cannot be read by this version"):
         store.load(saved)
+
+
+def test_an_answer_of_an_older_version_is_read_with_its_error_and_its_probability(store: Store) -> None:
+    saved = store.save(ANSWER)
+    query = ANSWER.queries[0].query.id
+    store.save_result(saved.id, query, Result("jaeger", 0.0, ""))
+    (stored,) = json.loads(_ANSWER.dump_json((ANSWER,)))
+    stored["abstain"] = stored.pop("no_fault_probability")
+    failed = [{"summary": "not run: jaeger: is away", "signal": 0.0, "reason": "jaeger: is away", "took_ms": 3.0}]
+    with store.database.durable.begin() as connection:
+        connection.execute(text("UPDATE recommendations SET answer = :a"), {"a": json.dumps([stored])})
+        connection.execute(text("UPDATE runs SET result = :r"), {"r": json.dumps(failed)})
+    answer = store.load(saved.id).recommendation
+    assert answer.no_fault_probability == ANSWER.no_fault_probability
+    assert not answer.queries[0].answered
+    assert answer.queries[0].result == replace(Result.failed("jaeger: is away"), took_ms=3.0)
 
 
 def test_an_answer_saved_before_there_were_accounts_is_still_there(url: str) -> None:

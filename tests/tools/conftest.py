@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pkgutil import resolve_name
 
 import pytest
 from hypothesis import strategies as st
 
 from revelio.catalog import ToolSpec, bundled_catalog
-from revelio.tools.base import Limits, Scope
-from revelio.types import Query, Window
+from revelio.presentation import evidence_panels
+from revelio.presentation.panels import Groups, Table, Timeline, Tree
+from revelio.tools.base import Limits, Scope, Tool
+from revelio.tools.registry import TOOLS
+from revelio.types import Evidence, Query, Result, Window
 
 NOW = 1_700_000_000.0
 SCOPE = Scope("shop", Window(NOW - 30.0, NOW), Window(NOW - 90.0, NOW - 30.0))
@@ -34,6 +39,32 @@ HOSTILE_NAMES = (
     "\ud800",
     "x" * 4096,
 )
+
+
+@pytest.fixture(autouse=True)
+def typed_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every result that any tool returns in these tests is typed, and no panel depends on the titles of its columns."""
+    for place in TOOLS.values():
+        tool = resolve_name(place)
+
+        def run(self: Tool, query: Query, scope: Scope, real: Callable[..., Result] = tool.run) -> Result:
+            result = real(self, query, scope)
+            check_typed(result, scope)
+            return result
+
+        monkeypatch.setattr(tool, "run", run)
+
+
+def check_typed(result: Result, scope: Scope) -> None:
+    """What every tool promises of its results."""
+    assert result.kind != "unspecified", result
+    assert len(result.roles) == len(result.columns), result
+    renamed = replace(result, columns=tuple(f"renamed {i}" for i, _ in enumerate(result.columns)))
+    evidence = Evidence(scope.window, scope.baseline)
+    before, after = (evidence_panels(r, evidence).panels for r in (result, renamed))
+    assert [p for p in before if not isinstance(p, Table)] == [p for p in after if not isinstance(p, Table)]
+    grouped = result.kind not in ("table", "series", "spans", "containers", "log_lines")
+    assert not (grouped and result.rows) or any(isinstance(p, Groups | Timeline | Tree) for p in before), result
 
 
 def hostile() -> st.SearchStrategy[str]:

@@ -84,7 +84,12 @@ def throttling() -> Result:
         Series(Entity("container", "orders"), "cpu_throttled", "s/s", times, (*calm[:10], float("nan"), *calm[11:])),
     )
     return Result(
-        "cart was throttled 0.78 s in every second, up from 0.02", 1.0, "51 spreads over its baseline", series=series, took_ms=12
+        "cart was throttled 0.78 s in every second, up from 0.02",
+        1.0,
+        "51 spreads over its baseline",
+        series=series,
+        took_ms=12,
+        kind="series",
     )
 
 
@@ -99,7 +104,9 @@ def slow_trace() -> Result:
         Span("e", "d", "postgres", "SELECT products", begin + 0.5, 11.0),
         Span("f", "gone", "cart", "log", begin + 3.0, 0.5),
     )
-    return Result("3.1 s, of which cart itself 0.5 s", 0.62, "p95 rose from 40 ms to 3.1 s", spans=spans, took_ms=31)
+    return Result(
+        "3.1 s, of which cart itself 0.5 s", 0.62, "p95 rose from 40 ms to 3.1 s", spans=spans, took_ms=31, kind="spans"
+    )
 
 
 def error_lines() -> Result:
@@ -116,6 +123,8 @@ def error_lines() -> Result:
         rows,
         truncated=True,
         took_ms=8,
+        kind="table",
+        roles=("",) * 5,
     )
 
 

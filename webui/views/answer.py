@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from revelio.errors import RevelioError
-from revelio.service import NOT_RUN, Service, was_run
+from revelio.service import Service
 from revelio.store import SavedAnswer
 from revelio.store.masking import masked_kinds
 from revelio.types import Factor, Query, RankedQuery, Recommendation, fill
@@ -74,7 +74,7 @@ def answer_page(
         abstain=answer.no_fault_probability,
         abstains=answer.no_fault_likely,
         degraded=answer.degraded,
-        ran=sum(was_run(q) for q in answer.queries),
+        ran=sum(q.answered for q in answer.queries),
         reordered=order.reordered,
         trouble=order.trouble,
         cards=tuple(
@@ -90,8 +90,8 @@ def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, 
     evidence = saved.recommendation.incident.evidence
     said = saved.said(query.id)
     result = ranked.result
-    if result and not was_run(ranked):
-        failure = failure or result.summary.removeprefix(NOT_RUN)
+    if result and not ranked.answered:
+        failure = failure or result.error or ""
         result = None
     return Card(
         answer=saved.id,

@@ -121,7 +121,7 @@ def _query(saved: SavedAnswer, ranked: RankedQuery) -> list[Block]:
     blocks = [_rich(words), _code(ranked.text or query.title)]
     done = []
     if ranked.result is not None:
-        done.append(f"▶ {cut(ranked.result.summary, MAX_TEXT)} ({_signal(ranked.result)})")
+        done.append(f"▶ {_outcome(ranked.result)}")
     said = saved.said(query.id)
     if said is not None:
         done.append(_said(said))
@@ -157,6 +157,12 @@ def _summary(saved: SavedAnswer) -> str:
     answer = saved.recommendation
     found = "; ".join(f"{q.rank}. {q.query.title} ({q.probability:.0%})" for q in answer.queries[:TOP]) or "no query can be asked"
     return escape(cut(f"Revelio on {saved.recorded or answer.incident.system}: {found}", MAX_TEXT))
+
+
+def _outcome(result: Result) -> str:
+    if result.error is not None:
+        return cut(f"Not run: {result.error}", MAX_TEXT)
+    return f"{cut(result.summary, MAX_TEXT)} ({_signal(result)})"
 
 
 def _signal(result: Result) -> str:

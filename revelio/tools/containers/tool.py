@@ -81,7 +81,7 @@ class Containers:
         view, container = self._question(query, scope)
         containers, events = self._look(scope, container)
         if container is not None and not containers:
-            return Result(f"there is no container {container}", 1.0, "it is gone")
+            return Result(f"there is no container {container}", 1.0, "it is gone", kind="containers")
         around = self._watch(scope.project).limits_around
         changes = tuple(x for c in containers for x in changes_in(_since_healthy(scope), c, events, around))
         return container_views.VIEWS[view](Seen(containers, events, changes, scope))

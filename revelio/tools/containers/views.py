@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from revelio.tools.base import Scope
 from revelio.tools.containers.state import NOT_CREATED, RUNNING, Container, Event, status_at
 from revelio.tools.figures import counted
-from revelio.types import Cell, Result, StateChange
+from revelio.types import NO_ROLE, Cell, ColumnRole, Result, ResultKind, StateChange
 
 MAX_ROWS = 100
 
@@ -47,6 +47,8 @@ def state(seen: Seen) -> Result:
         reason=words[0] if words else "running throughout",
         columns=("container", "status", "last exit code", "started", "last stopped", "error"),
         rows=rows,
+        kind="containers",
+        roles=("container", "", "", "", "", ""),
     )
 
 
@@ -119,7 +121,9 @@ def health(seen: Seen) -> Result:
         summary=f"{len(failed)} of {counted(len(checks), 'health check')} in the window failed",
         signal=1.0 if unhealthy else share,
         reason="declared unhealthy" if unhealthy else f"{share:.0%} of the checks failed",
+        kind="health_checks",
         columns=("container", "at", "passed", "output"),
+        roles=("container", "at", "passed", "output"),
         rows=tuple((c.name, k.at, k.passed, k.output) for c, k in checks[:MAX_ROWS]),
         truncated=len(checks) > MAX_ROWS,
     )
@@ -133,8 +137,10 @@ def events(seen: Seen) -> Result:
         seen.changes,
         f"{counted(len(rows), 'change')} at {', '.join(touched)}" if rows else "nothing happened in the window",
         "nothing happened",
-        ("at", "container", "what", "before", "after"),
+        ("at", "container", "change", "before", "after"),
         rows,
+        kind="changes",
+        roles=("at", "container", "field", "old", "new"),
     )
 
 
@@ -151,17 +157,26 @@ VIEWS: dict[str, View] = {
 
 
 def _discrete(
-    changes: tuple[StateChange, ...], summary: str, calm: str, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]
+    changes: tuple[StateChange, ...],
+    summary: str,
+    normal: str,
+    columns: tuple[str, ...],
+    rows: tuple[tuple[Cell, ...], ...],
+    *,
+    kind: ResultKind = "containers",
+    roles: tuple[ColumnRole, ...] = (),
 ) -> Result:
     """A discrete change needs no comparison: it happened in the window, or it did not."""
     first = changes[0] if changes else None
     return Result(
         summary=summary,
         signal=1.0 if first else 0.0,
-        reason=f"{first.entity.name}: {first.field} changed to {first.after}" if first else calm,
+        reason=f"{first.entity.name}: {first.field} changed to {first.after}" if first else normal,
         columns=columns,
         rows=rows[:MAX_ROWS],
         truncated=len(rows) > MAX_ROWS,
+        kind=kind,
+        roles=roles or ("container", *(NO_ROLE for _ in columns[1:])),
     )
 
 

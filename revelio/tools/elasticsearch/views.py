@@ -11,7 +11,7 @@ from revelio.anomaly import count_deviation, signal, split
 from revelio.tools.base import Scope
 from revelio.tools.elasticsearch.patterns import PROBLEMS, Lines
 from revelio.tools.figures import counted
-from revelio.types import Entity, LogPattern, Result, Series
+from revelio.types import ColumnRole, Entity, LogPattern, Result, Series
 
 MAX_ROWS, MAX_MESSAGE = 50, 400
 STRETCH_S = 5.0
@@ -19,6 +19,7 @@ LEAST_DISPERSION = 1.5
 """Lines come in bursts: their counts vary at least this many times as much as those of independent events."""
 
 _COLUMNS = ("at", "level", "service", "message", "error", "origin", "trace")
+_ROLES: tuple[ColumnRole, ...] = ("at", "level", "service", "message", "error_type", "origin", "trace_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,9 @@ def listed(lines: Lines, counts: Counts, scope: Scope) -> Result:
         summary=counts.words(scope),
         signal=signal(distance),
         reason=_more(distance),
+        kind="log_lines",
         columns=_COLUMNS,
+        roles=_ROLES,
         rows=_rows(lines),
         truncated=counts.now > min(len(lines.lines), MAX_ROWS),
     )
@@ -64,7 +67,9 @@ def by_exception(lines: Lines, counts: Counts, scope: Scope) -> Result:
         summary=counts.words(scope, "exception") + what,
         signal=signal(distance),
         reason=_more(distance),
-        columns=("service", "exception", "noticed at", "lines", "example"),
+        kind="exceptions",
+        columns=("service", "exception", "logged at", "lines", "example"),
+        roles=("service", "error_type", "origin", "count", "example"),
         rows=tuple((*key, number, example[key]) for key, number in groups.most_common(MAX_ROWS)),
         truncated=counts.now > len(lines.lines),
     )
@@ -80,7 +85,7 @@ def by_level(counts: Mapping[str, Mapping[float, float]], scope: Scope) -> Resul
         for level, points in sorted(counts.items())
     ]
     if not series:
-        return Result("no line was logged, neither now nor before", 0.0, "nothing to compare")
+        return Result("no log lines, neither now nor before", 0.0, "nothing to compare", kind="series")
     everything = [sum(values) for values in zip(*(s.values for s in series), strict=True)]
     before, now = split(times, everything, scope.baseline, scope.window)
     distances = {"lines": abs(_distance(before, now)) / math.sqrt(_dispersion(before))}
@@ -93,6 +98,7 @@ def by_level(counts: Mapping[str, Mapping[float, float]], scope: Scope) -> Resul
         signal=signal(distances[worst]),
         reason=f"{worst}: {distances[worst]:.1f} spreads from the baseline" if distances[worst] >= 1 else "as in the baseline",
         series=tuple(series),
+        kind="series",
     )
 
 
@@ -107,7 +113,9 @@ def new_patterns(patterns: Sequence[LogPattern], scope: Scope) -> Result:
         summary=f"{counted(len(new), 'new pattern')}, {counted(lines[True], 'line')} of them warnings or errors",
         signal=signal(distance),
         reason=f"{counted(lines[True], 'new problem line')}" if lines[True] else "no new warning or error",
+        kind="log_patterns",
         columns=("service", "level", "pattern", "lines", "first seen", "example"),
+        roles=("service", "level", "pattern", "count", "first_seen", "example"),
         rows=tuple((p.entity.name, p.level, p.pattern, p.count, p.first_seen, p.example) for p in new[:MAX_ROWS]),
         truncated=len(new) > MAX_ROWS,
     )
@@ -122,7 +130,9 @@ def of_trace(trace: str, told: Lines, counts: Counts, scope: Scope) -> Result:
         summary=f"trace {trace[:16]}: {counted(len(ordered.lines), 'line')} of {', '.join(sources)}; {counts.words(scope)}",
         signal=signal(distance),
         reason=_more(distance),
+        kind="log_lines",
         columns=_COLUMNS,
+        roles=_ROLES,
         rows=_rows(ordered),
         truncated=told.total > min(len(ordered.lines), MAX_ROWS),
     )

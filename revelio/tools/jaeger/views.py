@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -102,7 +103,9 @@ def slow(question: Question, before: Sample, now: Sample, scope: Scope) -> Resul
         summary=f"{worst}: p95 {milliseconds(_p95(newer[worst]))} now, {was} before",
         signal=signal(judged[worst]),
         reason=_spreads(judged[worst], "slower than"),
+        kind="operations",
         columns=("operation", "spans", "median ms", "p95 ms", "median ms before", "p95 ms before"),
+        roles=("operation", "spans", "", "now", "", "before"),
         rows=tuple(rows[:MAX_ROWS]),
         spans=now.trace_of(slowest).waterfall(),
         truncated=len(rows) > MAX_ROWS,
@@ -121,7 +124,9 @@ def errors(question: Question, before: Sample, now: Sample, scope: Scope) -> Res
         f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
         signal=signal(distance),
         reason=_spreads(distance, "more than"),
+        kind="spans",
         columns=("at", "operation", "peer", "ms", "status"),
+        roles=("at", "operation", "", "", ""),
         rows=tuple((s.start, s.operation, s.peer, round(s.duration_ms, 1), _status(s)) for s in newest[:MAX_ROWS]),
         spans=now.trace_of(newest[0]).waterfall() if newest else (),
         truncated=len(newest) > MAX_ROWS,
@@ -138,7 +143,9 @@ def long(question: Question, before: Sample, now: Sample, scope: Scope) -> Resul
         f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
         signal=signal(distance),
         reason=_spreads(distance, "more than"),
+        kind="spans",
         columns=("at", "request", "ms", "spans", "errors"),
+        roles=("at", "", "", "", ""),
         rows=tuple(
             (t.start, t.spans[0].operation, round(t.duration_ms, 1), len(t.spans), sum(s.error for s in t.spans))
             for t in longest[:MAX_ROWS]
@@ -158,6 +165,7 @@ def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     }
     worst = max(judged, key=lambda name: (judged[name], _total(newer[name])))
     whole = sum(_total(spans) for spans in newer.values())
+    grouped_by: Literal["service", "operation"] = "service" if question.service is None else "operation"
     rows = [
         (name, len(spans), _mean(spans), _mean(older.get(name, [])), round(_total(spans) / max(whole, 1e-9), 3))
         for name, spans in sorted(newer.items(), key=lambda pair: -_total(pair[1]))
@@ -168,7 +176,9 @@ def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> R
         f"{milliseconds(_mean(older.get(worst, [])))} before",
         signal=signal(judged[worst]),
         reason=_spreads(judged[worst], "slower than"),
-        columns=("service" if question.service is None else "operation", "spans", "own ms", "own ms before", "share of the time"),
+        kind="self_time",
+        columns=(grouped_by, "spans", "self ms", "self ms before", "share of the time"),
+        roles=(grouped_by, "spans", "now", "before", ""),
         rows=tuple(rows[:MAX_ROWS]),
         spans=now.trace_of(most).waterfall(),
         truncated=len(rows) > MAX_ROWS,
@@ -195,7 +205,9 @@ def repeated(question: Question, before: Sample, now: Sample, scope: Scope) -> R
         summary=f"{worst}: {_average(called[worst])} calls a request now, {_average(past[worst])} before",
         signal=signal(judged[worst]),
         reason=_spreads(judged[worst], "more than"),
+        kind="spans",
         columns=("request", "traces", "calls each", "most calls", "calls each before"),
+        roles=("", "", "", "", ""),
         rows=tuple(rows[:MAX_ROWS]),
         spans=next(t for t in now.traces if t.id == most).waterfall(),
         truncated=len(rows) > MAX_ROWS,
@@ -284,4 +296,4 @@ def _spreads(distance: float, relation: str) -> str:
 
 def _nothing(older: dict[str, list[TraceSpan]]) -> Result:
     then = counted(sum(map(len, older.values())), "span")
-    return Result(f"no span in the window, {then} before", 0.0, "nothing to compare")
+    return Result(f"no span in the window, {then} before", 0.0, "nothing to compare", kind="spans")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import yaml
 from psycopg import sql
 
-from revelio.catalog import ToolSpec
+from revelio.catalog import ResultForm, ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
@@ -32,10 +32,11 @@ _VERSION = sql.Composed(
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A template's body: its SQL, and the metric of each column that counts since the statistics began."""
+    """A template's SQL, the metric of each column that counts since the statistics began, and what its rows are."""
 
     sql: str
     since: Mapping[str, str]
+    form: ResultForm
 
 
 class Postgres:
@@ -94,11 +95,11 @@ class Postgres:
             answer = self._database.ask(query_of(question.sql, filling), filling, deadline=deadline)
         except FullError as error:
             if any(r.metric == "pg_connections" for r in query.template.reads):
-                return Result(error.reason, 1.0, "the database refuses further connections")
+                return Result(error.reason, 1.0, "the database refuses further connections", kind="table")
             raise
         except RefusedError as error:
             if "pg_stat_statements" in question.sql and "pg_stat_statements" in error.reason:
-                return Result("pg_stat_statements is not installed in this database", 0.0, "nothing was measured")
+                return Result("pg_stat_statements is not installed in this database", 0.0, "nothing was measured", kind="table")
             raise
         judged = verdict(query, series_of(samples, self._shown, scope), self._shown, scope, self.name)
         return self._result(question, answer, samples, judged, scope)
@@ -110,15 +111,16 @@ class Postgres:
         self._database.close()
 
     def _question(self, query: Query) -> _Question:
+        form = self.spec.form_of(query.template)
         try:
             body = yaml.safe_load(query.template.body)
         except yaml.YAMLError:
             body = query.template.body
         if isinstance(body, str) and body.strip():
-            return _Question(query.template.body, {})
+            return _Question(query.template.body, {}, form)
         if not isinstance(body, dict) or not isinstance(body.get("sql"), str) or not isinstance(body.get("since", {}), dict):
             raise SourceError(self.name, "the query has to be SQL, or a mapping with it under `sql`, as in the bundled catalog")
-        return _Question(body["sql"], {str(k): str(v) for k, v in body.get("since", {}).items()})
+        return _Question(body["sql"], {str(k): str(v) for k, v in body.get("since", {}).items()}, form)
 
     def _values(self, query: Query, scope: Scope) -> dict[str, str]:
         """What fills each placeholder; a table's entity carries the server's name in front."""
@@ -139,6 +141,8 @@ class Postgres:
             columns=answer.columns,
             rows=tuple(rows),
             series=judged.series,
+            kind=question.form.kind,
+            roles=question.form.roles_of(answer.columns),
             truncated=answer.truncated,
         )
 

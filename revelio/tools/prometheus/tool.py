@@ -104,7 +104,7 @@ class Prometheus:
             Series(entity, _series_name(a.labels, measure.metric), measure.unit, a.times, a.values) for a in answers if a.times
         )
         if not series:
-            return Result("no such series in this time", 0.0, "nothing was measured")
+            return Result("no such series in this time", 0.0, "nothing was measured", kind="series")
         judged = sorted(((_distance(s, measure, scope), s) for s in series), key=lambda pair: -pair[0])
         kept = tuple(s for _, s in judged[:MAX_SERIES])
         distance, worst = judged[0]
@@ -114,6 +114,7 @@ class Prometheus:
             signal=signal(distance),
             reason=f"{worst.metric} is {distance:.1f} spreads from its baseline" if distance > 0 else "as in the baseline",
             series=kept,
+            kind="series",
             truncated=len(series) > len(kept),
         )
 

@@ -17,7 +17,7 @@ from revelio.tools.redis.connection import Command, RefusedError, Reply, Server
 from revelio.tools.redis.sampling import RedisSampler, fields, latencies, slow_commands, tables
 from revelio.tools.sample_series import RATE_S, series_of, verdict
 from revelio.tools.samples import EVERY_S, Sampler
-from revelio.types import Cell, Entity, Evidence, Query, Result, Series
+from revelio.types import NO_ROLE, Cell, Entity, Evidence, Query, Result, Series
 
 SERVER, QUEUE = "redis_server", "queue"
 """Kinds of entities that only this tool names: its questions are candidates where it looked, and nowhere else."""
@@ -91,7 +91,7 @@ class Redis:
         try:
             [reply] = self._server.ask(command, deadline=deadline)
         except RefusedError as error:
-            return Result(f"{self.render(query, scope)}: {error.reason}", 0.0, "there is nothing to see")
+            return Result(f"{self.render(query, scope)}: {error.reason}", 0.0, "nothing to show", kind="table")
         try:
             columns, rows = _table(command, reply, wanted)
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
@@ -105,6 +105,8 @@ class Redis:
             columns=columns,
             rows=tuple(kept),
             series=judged.series,
+            kind="table",
+            roles=(NO_ROLE,) * len(columns),
             truncated=len(rows) > len(kept),
         )
 

@@ -112,18 +112,21 @@ class Tcpdump:
         """The packets that it is about, added up by flow; the signal compares the window with the baseline."""
         question = self._question(query, scope)
         traffic = self._traffic(scope)
-        columns, rows = VIEWS[question.view](traffic, question.ends, scope)
+        table = VIEWS[question.view](traffic, question.ends, scope)
         judged = verdict(query, series_of(traffic, self._shown), self._shown, scope, "->".join(question.ends))
-        kept = rows[: self.limits.rows]
+        kept = table.rows[: self.limits.rows]
         seen = f"{counted(traffic.packets, 'packet')} read"
         return Result(
             summary=f"{judged.summary}; {seen}{', not all there were' if traffic.truncated else ''}",
             signal=judged.signal,
             reason=judged.reason,
-            columns=columns,
+            columns=table.columns,
             rows=tuple(kept),
             series=judged.series,
-            truncated=traffic.truncated or len(rows) > len(kept),
+            truncated=traffic.truncated or len(table.rows) > len(kept),
+            kind=table.kind,
+            roles=table.roles,
+            measure=table.measure,
         )
 
     def _capture(self) -> Capture:

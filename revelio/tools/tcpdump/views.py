@@ -12,7 +12,7 @@ from functools import lru_cache
 from revelio.catalog import Metric
 from revelio.tools.base import Scope
 from revelio.tools.tcpdump.packets import Flow, Side, Tally, Traffic
-from revelio.types import Cell, Entity, Series
+from revelio.types import Cell, ColumnRole, Entity, ResultKind, Series
 
 CAPTURE, HOST, EDGE = "capture", "host", "edge"
 """Kinds of entities. Only this tool names the first two: its questions are candidates where it looked, and nowhere else."""
@@ -165,13 +165,25 @@ def _between(traffic: Traffic, ends: Sequence[str]) -> list[_Sums]:
     return found
 
 
-View = Callable[[Traffic, Sequence[str], Scope], tuple[Columns, Rows]]
+@dataclass(frozen=True, slots=True)
+class FlowTable:
+    """Rows by flow, or by name that was looked up; ``measure`` is what ``now`` and ``before`` count or measure."""
+
+    columns: Columns
+    roles: tuple[ColumnRole, ...]
+    rows: Rows
+    measure: str = ""
+    kind: ResultKind = "flows"
+
+
+View = Callable[[Traffic, Sequence[str], Scope], FlowTable]
+_COUNTED: tuple[ColumnRole, ...] = ("source", "target", "port", "protocol", "now", "before", "")
 
 
 def _events(words: str, client: Callable[[Tally], float], server: Callable[[Tally], float]) -> View:
     """A table of one kind of event by flow and by who sent it."""
 
-    def table(traffic: Traffic, ends: Sequence[str], scope: Scope) -> tuple[Columns, Rows]:
+    def table(traffic: Traffic, ends: Sequence[str], scope: Scope) -> FlowTable:
         rows: Rows = []
         for sums in _between(traffic, ends):
             flow = sums.flow
@@ -183,7 +195,7 @@ def _events(words: str, client: Callable[[Tally], float], server: Callable[[Tall
                 if now or before:
                     rows.append((source, target, flow.port, flow.protocol, now, before, sums.counts(packets)[0]))
         columns = ("sent by", "to", "service's port", "protocol", _now(words, scope), _before(words, scope), "of packets")
-        return columns, _largest(rows, 4)
+        return FlowTable(columns, _COUNTED, _largest(rows, 4), words)
 
     return table
 
@@ -191,19 +203,20 @@ def _events(words: str, client: Callable[[Tally], float], server: Callable[[Tall
 def _attempts(words: str, count: Callable[[Tally], float]) -> View:
     """A table of connections that did not come about."""
 
-    def table(traffic: Traffic, ends: Sequence[str], scope: Scope) -> tuple[Columns, Rows]:
+    def table(traffic: Traffic, ends: Sequence[str], scope: Scope) -> FlowTable:
         rows: Rows = []
         for sums in _between(traffic, ends):
             now, before = sums.counts(count)
             if now or before:
                 flow = sums.flow
                 rows.append((flow.client, flow.server, flow.port, flow.protocol, now, before, sums.counts(lambda t: t.syns)[0]))
-        return ("from", "to", "port", "protocol", _now(words, scope), _before(words, scope), "SYNs now"), _largest(rows, 4)
+        columns = ("from", "to", "port", "protocol", _now(words, scope), _before(words, scope), "SYNs now")
+        return FlowTable(columns, _COUNTED, _largest(rows, 4), words)
 
     return table
 
 
-def _answers(traffic: Traffic, ends: Sequence[str], scope: Scope) -> tuple[Columns, Rows]:
+def _answers(traffic: Traffic, ends: Sequence[str], scope: Scope) -> FlowTable:
     rows: Rows = []
     for sums in _between(traffic, ends):
         now, before = ([w for t in tallies for w in t.waits] for tallies in (sums.now, sums.before))
@@ -214,10 +227,12 @@ def _answers(traffic: Traffic, ends: Sequence[str], scope: Scope) -> tuple[Colum
             ]
             rows.append((flow.client, flow.server, flow.port, len(now), len(before), *shown))
     spans = [f"{figure}, ms, {when}" for when in ("now", "before") for figure in ("median", "p95", "longest")]
-    return ("from", "to", "port", _now("requests", scope), _before("requests", scope), *spans), _largest(rows, 6)
+    columns = ("from", "to", "port", _now("requests", scope), _before("requests", scope), *spans)
+    roles: tuple[ColumnRole, ...] = ("source", "target", "port", "", "", "", "now", "", "", "before", "")
+    return FlowTable(columns, roles, _largest(rows, 6), "response time p95")
 
 
-def _look_ups(traffic: Traffic, ends: Sequence[str], scope: Scope) -> tuple[Columns, Rows]:
+def _look_ups(traffic: Traffic, ends: Sequence[str], scope: Scope) -> FlowTable:
     rows: Rows = []
     for (host, name, outcome), counts in traffic.names.items():
         if host in ends:
@@ -225,10 +240,11 @@ def _look_ups(traffic: Traffic, ends: Sequence[str], scope: Scope) -> tuple[Colu
             told = "found" if outcome == _NO_ERROR else _OUTCOMES.get(outcome, outcome)
             rows.append((host, name[:255], told, now, before))
     rows.sort(key=lambda row: (row[2] == "found", -int(row[3] or 0), str(row[1])))
-    return ("asked by", "name", "answer", _now("times", scope), _before("times", scope)), rows
+    columns = ("asked by", "name", "answer", _now("times", scope), _before("times", scope))
+    return FlowTable(columns, ("source", "name", "answer", "now", "before"), rows, kind="name_lookups")
 
 
-def _talk(traffic: Traffic, ends: Sequence[str], scope: Scope) -> tuple[Columns, Rows]:
+def _talk(traffic: Traffic, ends: Sequence[str], scope: Scope) -> FlowTable:
     rows: Rows = []
     lengths = [sum(b.span.seconds for b in traffic.buckets if (b.number >= 0) is window) or 1.0 for window in (True, False)]
     for sums in _between(traffic, ends):
@@ -238,17 +254,18 @@ def _talk(traffic: Traffic, ends: Sequence[str], scope: Scope) -> tuple[Columns,
         now, before = (round((sent[i] + got[i]) / lengths[i], 1) for i in (0, 1))
         rows.append((flow.client, flow.server, flow.port, flow.protocol, now, before, sent[0], got[0], packets[0]))
     columns = ("from", "to", "port", "protocol", "bytes/s now", "bytes/s before", "bytes there", "bytes back", "packets now")
-    return columns, _largest(rows, 4)
+    roles: tuple[ColumnRole, ...] = (*_COUNTED[:6], "", "", "")
+    return FlowTable(columns, roles, _largest(rows, 4), "traffic")
 
 
 VIEWS: Mapping[str, View] = {
     "retransmissions": _events(
-        "sent again or missing", lambda t: t.client.resent + t.client.gaps, lambda t: t.server.resent + t.server.gaps
+        "retransmissions", lambda t: t.client.resent + t.client.gaps, lambda t: t.server.resent + t.server.gaps
     ),
     "resets": _events("resets", lambda t: t.client.resets, lambda t: t.server.resets),
     "zero_windows": _events("zero windows", lambda t: t.client.zero_windows, lambda t: t.server.zero_windows),
-    "unanswered_syns": _attempts("unanswered", lambda t: t.unanswered),
-    "refused": _attempts("refused", lambda t: t.refused),
+    "unanswered_syns": _attempts("unanswered SYNs", lambda t: t.unanswered),
+    "refused": _attempts("refused connections", lambda t: t.refused),
     "slow_answers": _answers,
     "dns_failures": _look_ups,
     "flows": _talk,
