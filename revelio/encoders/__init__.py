@@ -1,1 +1,1 @@
-"""What turns a report, the evidence and a query into numbers: one input kind a file."""
+"""Turns reports, evidence and queries into arrays: one kind of input per file."""

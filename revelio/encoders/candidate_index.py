@@ -1,4 +1,4 @@
-"""What is known of candidates before there is any evidence: where each belongs, and which figures it would read."""
+"""What is known of candidates without evidence: the component of each, and the figures that it reads."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Bools = NDArray[np.bool_]
 H = TypeVar("H", bound=Hashable)
 
 _SILENT_WHEN_WELL = frozenset({"logs", "changes"})
-"""Sources that hold nothing of a component that is well: a tool that answered and says nothing says that nothing happened."""
+"""Sources without entries for a healthy component: no entry means no problem if the tool answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """What all candidates would read, one row a reading of a candidate: ``query [R]`` is the candidate's index.
+    """The reads of all candidates, one row each: ``query [R]`` is the index of the candidate.
 
-    ``entity [R, W]`` numbers those of ``entities`` that may have the figure, most specific first, -1 after the last, and
-    ``figure [R]`` numbers it among ``figures``; of a candidate without an entity ``anywhere`` has the reading by its row.
-    ``up`` and ``down`` say which directions are bad, ``silent`` that no figure means that all is well, if the tool answered;
+    ``entity [R, W]`` are indices of the ``entities`` that may have the figure, most specific first, -1 after the last, and
+    ``figure [R]`` the index among ``figures``. ``anywhere`` has the reads of candidates without an entity, by row.
+    ``up`` and ``down`` say which directions are bad; ``silent`` that a missing figure means no problem if the tool answered;
     ``tool`` is its index in ``tools``.
     """
 
@@ -42,14 +42,14 @@ class Readings:
     tool: Ints
     tools: tuple[str, ...]
 
-    def distances(self, view: EvidenceIndex) -> tuple[NDArray[np.float64], Bools]:
-        """``[R]``: the distance of each reading in its bad direction, and whether there is one."""
+    def deviations(self, view: EvidenceIndex) -> tuple[NDArray[np.float64], Bools]:
+        """``[R]``: the deviation of each reading in its bad direction, and whether it is known."""
         line = np.array([*map(view.entities.get, self.entities, repeat(-1)), -1])
         column = np.array([*map(view.figures.get, self.figures, repeat(-1))], dtype=np.int64)
         rows = view.rows[line[self.entity], column[self.figure][:, None]]
         first = rows[np.arange(len(rows)), (rows >= 0).argmax(axis=1)]
         known = first >= 0
-        # One more row for "no such figure", so that -1 finds it.
+        # One more row, which index -1 finds: no such figure.
         up, down = np.append(view.up, 0.0)[first], np.append(view.down, 0.0)[first]
         found = np.where(self.up & self.down, np.maximum(up, down), np.where(self.down, down, up))
         largest = view.largest(set(self.anywhere.values()))
@@ -64,9 +64,10 @@ class Readings:
 class CandidateIndex:
     """The candidates as arrays.
 
-    ``tool_of [T]`` and ``template_of [N]`` say what belongs to what. ``places`` are the different names that candidates are
-    bound to, as rows ``[P, W]`` of indices of ``names``, most specific first, -1 after the last; ``place_of [N]``. ``here``
-    is each place's component and ``caller`` the one that calls it, "" where there is none; ``near [N]`` numbers ``here``.
+    ``tool_of [T]`` is the tool of each template, ``template_of [N]`` the template of each candidate. ``targets`` are the
+    distinct names that candidates are bound to, as rows ``[P, W]`` of indices of ``names``, most specific first, -1 after the
+    last; ``target_of [N]`` is the target of each candidate. ``here`` is the component of each target and ``caller`` the one
+    that calls it, "" for none; ``near [N]`` numbers the component of each candidate.
     """
 
     queries: tuple[Query, ...]
@@ -75,8 +76,8 @@ class CandidateIndex:
     tool_of: Ints
     template_of: Ints
     names: tuple[str, ...]
-    places: Ints
-    place_of: Ints
+    targets: Ints
+    target_of: Ints
     here: tuple[str, ...]
     caller: tuple[str, ...]
     near: Ints
@@ -84,27 +85,27 @@ class CandidateIndex:
     readings: Readings
 
     def undeclared(self) -> tuple[tuple[QueryTemplate, tuple[str, ...]], ...]:
-        """The templates that do not say what they read, each with all names that its candidates are bound to."""
+        """The templates that declare no reads, each with all names that its candidates are bound to."""
         return tuple((t, self._asked_of(number)) for number, t in enumerate(self.templates) if not t.reads)
 
     def _asked_of(self, number: int) -> tuple[str, ...]:
-        at = np.unique(self.places[np.unique(self.place_of[self.template_of == number])])
+        at = np.unique(self.targets[np.unique(self.target_of[self.template_of == number])])
         return tuple(self.names[i] for i in at.tolist() if i >= 0)
 
     def reading(self, reads: Mapping[str, tuple[Reading, ...]]) -> Readings:
-        """What the candidates would read, where ``reads`` says it by template id for those that do not say so themselves."""
+        """The reads of the candidates, with ``reads`` by template id for templates that declare none."""
         return _readings(self.queries, [bound_names(q) for q in self.queries], self.tools, reads)
 
 
 def index_candidates(queries: tuple[Query, ...]) -> CandidateIndex:
-    """Read the candidates once."""
+    """Index the candidates once."""
     templates = tuple({q.template.id: q.template for q in queries}.values())
     tools = tuple(dict.fromkeys(t.tool for t in templates))
     bound = [bound_names(q) for q in queries]
-    places = tuple(dict.fromkeys(bound))
-    names = tuple(sorted({n for at in places for n in at}))
-    here = tuple(component(at[0]) if at else "" for at in places)
-    place_of = _indices(bound, places)
+    targets = tuple(dict.fromkeys(bound))
+    names = tuple(sorted({n for at in targets for n in at}))
+    here = tuple(component(at[0]) if at else "" for at in targets)
+    target_of = _indices(bound, targets)
     return CandidateIndex(
         queries=queries,
         tools=tools,
@@ -112,11 +113,11 @@ def index_candidates(queries: tuple[Query, ...]) -> CandidateIndex:
         tool_of=_indices((t.tool for t in templates), tools),
         template_of=_indices((q.template.id for q in queries), tuple(t.id for t in templates)),
         names=names,
-        places=_rows(places, names),
-        place_of=place_of,
+        targets=_rows(targets, names),
+        target_of=target_of,
         here=here,
-        caller=tuple(at[-1] if len(at) > 1 else "" for at in places),
-        near=np.unique(here, return_inverse=True)[1].astype(np.int64)[place_of],
+        caller=tuple(at[-1] if len(at) > 1 else "" for at in targets),
+        near=np.unique(here, return_inverse=True)[1].astype(np.int64)[target_of],
         blanks=np.array([len(q.bindings) for q in queries], dtype=np.int64),
         readings=_readings(queries, bound, tools, {}),
     )
@@ -162,7 +163,7 @@ def _indices(items: Iterable[H], among: tuple[H, ...]) -> Ints:
 
 
 def _rows(items: Iterable[tuple[H, ...]], among: tuple[H, ...]) -> Ints:
-    """Each item's indices, -1 after the last, in rows of at least one."""
+    """The indices of each item in rows of equal length, at least 1, padded with -1."""
     index = {item: i for i, item in enumerate(among)}
     found = [[index[part] for part in item] for item in items]
     width = max((len(row) for row in found), default=1) or 1

@@ -1,4 +1,4 @@
-"""How far figures are from their own past, for all series and all spans of some evidence at once."""
+"""Deviations from the baseline in σ, for all series, spans and summary features of the evidence at once."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ Doubles = NDArray[np.float64]
 SPAN_METRICS = ("p95_ms", "median_ms", "self_ms", "errors", "count")
 
 RELATIVE_NOISE_FLOOR = 1e-3
-"""The share of a metric's largest figure anywhere that is nothing to speak of, where nobody told what is."""
+"""The noise floor of a metric that declares none, as a share of its largest value."""
 _MAX_DEVIATION = 1e6
-"""No ready-made figure is further than that, however it was made."""
+"""Deviations of summary features are clipped to this."""
 MIN_PEERS = 3
-"""Entities with the same ready-made figure from which on they tell what is usual, where it comes without a past of its own."""
+"""A summary feature without a baseline is compared with its peers when so many entities have it."""
 
 _FIGURES = attrgetter("count", "errors", "median_ms", "p95_ms", "self_ms")
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesDeviations:
-    """Of each series ``[S]``: how far it is ``above`` and ``below`` its baseline, in spreads of the baseline.
+    """Of each series ``[S]``: the deviation ``above`` and ``below`` its baseline, in σ.
 
-    ``onset`` is when it left its baseline, 0 at the window's start, 1 at its end or never. A series without a finite value
-    in baseline or window is not ``known``: its distances mean nothing.
+    ``onset`` is when it left its baseline: 0 at the start of the window, 1 at its end or never. A series without a finite
+    value in baseline or window is not ``known``; its deviations are undefined.
     """
 
     above: Doubles
@@ -43,7 +43,7 @@ class SeriesDeviations:
 
 
 def series_deviations(series: Sequence[Series], baseline: Window, window: Window, floors: Doubles) -> SeriesDeviations:
-    """``revelio.anomaly.deviation`` up and down; ``floors [S]`` is the least spread of each, in its own unit."""
+    """``revelio.anomaly.deviation`` up and down; ``floors [S]`` is the noise floor of each, in its own unit."""
     clocks = [s.times for s in series]
     lengths = np.fromiter(map(len, clocks), np.int64, len(clocks))
     times, values = _flat(clocks), _flat([s.values for s in series])
@@ -70,7 +70,7 @@ def series_deviations(series: Sequence[Series], baseline: Window, window: Window
 
 
 def span_deviations(spans: Sequence[SpanStat], baseline: Window, window: Window) -> dict[str, Doubles]:
-    """``[S]`` by each of ``SPAN_METRICS``: how far above its baseline it is."""
+    """``[S]`` for each of ``SPAN_METRICS``: the deviation above the baseline, in σ."""
     now, before = _span_figures([s.now for s in spans]), _span_figures([s.before for s in spans])
     counted = (now["count"] > 0) & (before["count"] > 0)
     found = {
@@ -80,9 +80,9 @@ def span_deviations(spans: Sequence[SpanStat], baseline: Window, window: Window)
 
 
 def feature_deviations(features: Sequence[Feature]) -> Doubles:
-    """``[S]``: how far each ready-made figure is above its baseline, or without one above what its peers show.
+    """``[S]``: the deviation of each summary feature above its baseline, or without a baseline above the median of its peers.
 
-    One that has neither is taken for a distance itself.
+    Without either, the value itself is taken as the deviation.
     """
     by_name: dict[str, list[int]] = defaultdict(list)
     for index, feature in enumerate(features):

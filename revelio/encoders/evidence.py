@@ -1,7 +1,7 @@
-"""The evidence as distances from its own past: a glance at every figure, and a vector per component.
+"""The evidence as deviations from its baseline: an index of every figure, and a vector per component.
 
-Nothing here depends on a component's name or position: figures are compared with their own baseline and ranked among
-their peers, so a component, or an application, that was never seen before is read in the same way.
+Nothing here depends on the name or position of a component: figures are compared with their own baseline and ranked among
+their peers, so that an unknown component or application is read in the same way.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from revelio.types import Evidence, Reading, Series, Source
 Ints = NDArray[np.int64]
 
 FAMILIES = ("series_up", "series_down", "latency", "errors", "self_time", "logs", "changes")
-"""What is known of a component: the largest distance in each of these families."""
+"""Each component has the largest deviation in each of these families."""
 
 CHANGED = 20.0
-"""Distance given to a discrete change: far outside any ripple."""
+"""The deviation of a discrete change in σ: far above any noise."""
 
 Figure = tuple[Source, str]
-"""Names what is known of an entity: source and metric."""
+"""Source and metric of a figure."""
 
 _ERROR_LEVELS = frozenset({"error", "fatal", "critical", "warning", "warn"})
 _NONE: Doubles = np.zeros(0)
@@ -45,13 +45,13 @@ _LATENCY, _ERRORS = FAMILIES.index("latency"), FAMILIES.index("errors")
 
 @dataclass(frozen=True, slots=True)
 class EvidenceIndex:
-    """Every figure of the evidence, and what is known of each component.
+    """Every figure of the evidence by entity and metric, and a summary of each component.
 
-    ``up [R]`` and ``down [R]`` say how far a figure is above and below its own past. ``rows [E + 1, C + 1]`` tells which of
-    them is an entity's figure: a line for each of ``entities`` and a column for each of ``figures``, -1 where there is none,
-    as in the last line and the last column.
-    ``components`` are sorted names; of each, ``families [M, 7]`` holds its largest distances and ``onset [M]`` when the first
-    of its series left its baseline: 0 is the window's start, 1 its end or never. ``edges`` are pairs of caller and callee.
+    ``up [R]`` and ``down [R]`` are the deviations of each figure above and below its baseline, in σ. ``rows [E + 1, C + 1]``
+    maps each of ``entities`` (rows) and ``figures`` (columns) to an index of these, -1 where there is none, as in the last
+    row and the last column.
+    ``components`` are sorted names. ``families [M, 7]`` holds the largest deviations of each, and ``onset [M]`` when the first
+    of its series left its baseline: 0 at the start of the window, 1 at its end or never. ``edges`` are (caller, callee).
     """
 
     entities: dict[str, int]
@@ -66,17 +66,17 @@ class EvidenceIndex:
     missing: frozenset[str]
 
     def reading(self, name: str, reading: Reading) -> float | None:
-        """The distance that a template's reading has at an entity; None when the evidence has no such figure."""
+        """The deviation of a reading at an entity; None when the evidence has no such figure."""
         row = self.rows[self.entities.get(name, -1), self.figures.get((reading.source, reading.metric), -1)]
         return None if row < 0 else float(directed(reading.direction, self.up[row], self.down[row]))
 
     def largest(self, wanted: Iterable[Reading]) -> dict[Reading, float]:
-        """The largest distance that each reading has at any entity; those that the evidence has nowhere are left out."""
+        """The largest deviation of each reading at any entity; readings without a figure are left out."""
         seen = {r: self.rows[:, self.figures[r.source, r.metric]] for r in wanted if (r.source, r.metric) in self.figures}
         return {r: float(directed(r.direction, self.up[at], self.down[at])[at >= 0].max()) for r, at in seen.items()}
 
     def figures_of(self, names: Sequence[str]) -> tuple[Figure, ...]:
-        """What is known of any of these entities; of no entity in particular, all that is known."""
+        """The figures of any of these entities; without names, all figures."""
         if not names:
             return tuple(self.figures)
         known = self.rows[[self.entities.get(n, -1) for n in names]].max(axis=0) >= 0
@@ -84,22 +84,22 @@ class EvidenceIndex:
 
     @property
     def row(self) -> dict[tuple[str, str, str], int]:
-        """Where each figure stands, by its entity, source and metric."""
+        """The row of each figure, by entity, source and metric."""
         lines = zip(self.entities, self.rows.tolist(), strict=False)
         return {(name, *f): row for name, line in lines for f, row in zip(self.figures, line, strict=False) if row >= 0}
 
 
 def directed(direction: str, up: NDArray[np.float64], down: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The distance in the bad direction; positive is worse."""
+    """The deviation in the bad direction; positive is worse."""
     return up if direction == "up" else down if direction == "down" else np.maximum(up, down)
 
 
 def index_evidence(evidence: Evidence, noise: Mapping[str, float] | None = None) -> EvidenceIndex:
-    """Look at all parts of the evidence once. ``noise`` is the absolute floor of each metric's ripple, in its own unit."""
+    """Index all parts of the evidence. ``noise`` is the noise floor of each metric, in its own unit."""
     builder = _EvidenceIndexBuilder()
     for entity in evidence.entities:
         if entity.kind in ("service", "container"):
-            builder.line(entity.name)
+            builder.component(entity.name)
     _series(builder, evidence, noise or {})
     _spans(builder, evidence)
     _logs(builder, evidence)
@@ -110,19 +110,19 @@ def index_evidence(evidence: Evidence, noise: Mapping[str, float] | None = None)
 
 
 def component(name: str) -> str:
-    """The component that an entity belongs to: the service of an operation, the callee of an edge, else itself."""
+    """The component of an entity: the service of an operation, the callee of an edge, else the entity itself."""
     if "->" in name:
         return name.split("->", 1)[1]
     return name.split(": ", 1)[0]
 
 
 def components_matrix(view: EvidenceIndex) -> Floats:
-    """Per component its squashed families, its rank among all in each, and its onset: ``[M, 15]``."""
+    """Per component its squashed families, its rank in each among all components, and its onset: ``[M, 15]``."""
     return np.concatenate([squash(view.families), ranks(view.families), view.onset[:, None]], axis=1)
 
 
 def neighbours(view: EvidenceIndex, names: Sequence[str]) -> Floats:
-    """``[len(names), 4]``: the worst squashed latency and errors among what each calls, then among its callers; else 0."""
+    """``[len(names), 4]``: the worst squashed latency and errors among the callees of each, then among its callers; else 0."""
     line = {n: i for i, n in enumerate(view.components)}
     place = {n: i for i, n in enumerate(dict.fromkeys(names))}
     worst = squash(view.families[:, [_LATENCY, _ERRORS]])
@@ -136,12 +136,12 @@ def neighbours(view: EvidenceIndex, names: Sequence[str]) -> Floats:
 
 
 def squash(values: Floats) -> Floats:
-    """Sign and logarithm of a distance, about 1 for 20 spreads."""
+    """Sign and logarithm of a deviation; about 1 for 20σ."""
     return np.asarray(np.sign(values) * np.log1p(np.abs(values)) / 3.0, dtype=np.float32)
 
 
 def ranks(values: Floats) -> Floats:
-    """Per column, the share of other rows that lie strictly below: 1 is the furthest out, ties share the lower rank."""
+    """Per column, the share of other rows strictly below: 1 is the largest, ties share the lower rank."""
     n = values.shape[0]
     if n < 2:
         return np.zeros_like(values, dtype=np.float32)
@@ -151,7 +151,7 @@ def ranks(values: Floats) -> Floats:
 
 
 class _EvidenceIndexBuilder:
-    """A glance while it is being written."""
+    """Collects figures and components, then builds the index."""
 
     def __init__(self) -> None:
         self._entities: list[str] = []
@@ -163,37 +163,37 @@ class _EvidenceIndexBuilder:
         self._raised: list[tuple[int, Ints, Doubles]] = []
         self._onset: list[tuple[str, float]] = []
 
-    def write(self, names: Sequence[str], source: Source, metrics: Sequence[str], up: Doubles, down: Doubles) -> None:
-        """Figures of entities; of one that is written twice the last holds."""
+    def add(self, names: Sequence[str], source: Source, metrics: Sequence[str], up: Doubles, down: Doubles) -> None:
+        """Add figures of entities; the last one wins for a duplicate."""
         columns = {m: self._figures.setdefault((source, m), len(self._figures)) for m in dict.fromkeys(metrics)}
         self._entities.extend(names)
         self._columns.append(np.fromiter(map(columns.__getitem__, metrics), np.int64, len(names)))
         self._up.append(up)
         self._down.append(down)
 
-    def line(self, name: str) -> int:
-        """The component's number."""
+    def component(self, name: str) -> int:
+        """The number of a component, new or known."""
         return self._line.setdefault(name, len(self._line))
 
-    def lines(self, names: Sequence[str], *, edges: bool = False) -> Ints:
-        """The numbers of the components that entities belong to, by name; -1 for an edge, unless it speaks of its callee."""
-        own = {n: self.line(component(n)) if edges or "->" not in n else -1 for n in dict.fromkeys(names)}
+    def components(self, names: Sequence[str], *, edges: bool = False) -> Ints:
+        """The component numbers of entities by name; -1 for an edge, unless ``edges`` counts it for its callee."""
+        own = {n: self.component(component(n)) if edges or "->" not in n else -1 for n in dict.fromkeys(names)}
         return np.fromiter(map(own.__getitem__, names), np.int64, len(names))
 
-    def raise_(self, family: str, lines: Ints, distances: Doubles) -> None:
-        """Distances that components reach at least."""
+    def raise_(self, family: str, lines: Ints, deviations: Doubles) -> None:
+        """Raise the family deviation of components to at least these values."""
         own = lines >= 0
-        self._raised.append((FAMILIES.index(family), lines[own], distances[own]))
+        self._raised.append((FAMILIES.index(family), lines[own], deviations[own]))
 
-    def left(self, onsets: Iterable[tuple[str, float]]) -> None:
-        """When series left their baseline, by the names of entities; those of an edge speak of its callee."""
+    def add_onsets(self, onsets: Iterable[tuple[str, float]]) -> None:
+        """Add when series left their baseline, by entity name; an edge counts for its callee."""
         self._onset.extend(onsets)
 
     def build(self, edges: tuple[tuple[str, str], ...], missing: frozenset[str]) -> EvidenceIndex:
-        """All of it, components sorted by name."""
+        """The finished index, components sorted by name."""
         families, onset = np.zeros((len(self._line), len(FAMILIES))), [1.0] * len(self._line)
-        for family, lines, distances in self._raised:
-            np.fmax.at(families[:, family], lines, distances)
+        for family, lines, deviations in self._raised:
+            np.fmax.at(families[:, family], lines, deviations)
         for name, at in self._onset:
             if (line := self._line.get(component(name))) is not None:
                 onset[line] = min(onset[line], at)
@@ -222,15 +222,15 @@ def _series(builder: _EvidenceIndexBuilder, evidence: Evidence, noise: Mapping[s
     series = list(compress(evidence.series, found.known.tolist()))
     names = [s.entity.name for s in series]
     above, below, onset = found.above[found.known], found.below[found.known], found.onset[found.known]
-    builder.write(names, "series", [s.metric for s in series], above, below)
-    lines = builder.lines(names)
+    builder.add(names, "series", [s.metric for s in series], above, below)
+    lines = builder.components(names)
     builder.raise_("series_up", lines, above)
     builder.raise_("series_down", lines, below)
-    builder.left((n, at) for n, at in zip(names, onset.tolist(), strict=True) if at < 1.0)
+    builder.add_onsets((n, at) for n, at in zip(names, onset.tolist(), strict=True) if at < 1.0)
 
 
 def _noise_floors(series: Sequence[Series], noise: Mapping[str, float]) -> Doubles:
-    """The least spread of each: its metric's ripple, or where nobody told that a small share of the metric's largest figure."""
+    """The noise floor of each series: as declared by its metric, else a small share of the largest value of that metric."""
     largest = dict.fromkeys({s.metric for s in series} - noise.keys(), 0.0)
     if largest:
         for one in series:
@@ -240,23 +240,23 @@ def _noise_floors(series: Sequence[Series], noise: Mapping[str, float]) -> Doubl
 
 
 def _spans(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
-    """A service shows the worst of its operations; the errors of an edge speak of the callee."""
+    """A service takes the worst of its operations; errors of an edge count for the callee."""
     if not evidence.spans:
         return
     found = span_deviations(evidence.spans, evidence.baseline, evidence.window)
     names = [s.entity.name for s in evidence.spans]
-    speaks_of = [n if "->" in n else s.service or component(n) for s, n in zip(evidence.spans, names, strict=True)]
+    component_of = [n if "->" in n else s.service or component(n) for s, n in zip(evidence.spans, names, strict=True)]
     for metric in SPAN_METRICS:
-        builder.write(names, "spans", [metric] * len(names), found[metric], -found[metric])
-    owners = tuple(dict.fromkeys(o for o in speaks_of if "->" not in o))
+        builder.add(names, "spans", [metric] * len(names), found[metric], -found[metric])
+    owners = tuple(dict.fromkeys(o for o in component_of if "->" not in o))
     for metric, family in (("p95_ms", "latency"), ("errors", "errors"), ("self_ms", "self_time")):
         worst = dict.fromkeys(owners, -np.inf)
-        for owner, distance in zip(speaks_of, found[metric].tolist(), strict=True):
+        for owner, deviation in zip(component_of, found[metric].tolist(), strict=True):
             if owner in worst:
-                worst[owner] = max(worst[owner], distance)
+                worst[owner] = max(worst[owner], deviation)
         reached = np.array(list(worst.values()))
-        builder.write(owners, "spans", [metric] * len(owners), reached, -reached)
-        builder.raise_(family, builder.lines(speaks_of, edges=family == "errors"), found[metric])
+        builder.add(owners, "spans", [metric] * len(owners), reached, -reached)
+        builder.raise_(family, builder.components(component_of, edges=family == "errors"), found[metric])
 
 
 def _logs(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
@@ -274,34 +274,34 @@ def _logs(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
             count[1] += pattern.baseline_count
     seconds, past = evidence.window.seconds, evidence.baseline.seconds
     now, before = np.array(list(counts.values()), dtype=float).reshape(-1, 2).T
-    distances = count_deviation(before, past, now, seconds)
-    builder.write([name for name, _ in counts], "logs", [kind for _, kind in counts], distances, -distances)
+    deviations = count_deviation(before, past, now, seconds)
+    builder.add([name for name, _ in counts], "logs", [kind for _, kind in counts], deviations, -deviations)
     problems = [kind == "problems" for _, kind in counts]
     builder.raise_(
-        "logs", builder.lines([name for name, _ in compress(counts, problems)]), distances[np.array(problems, dtype=bool)]
+        "logs", builder.components([name for name, _ in compress(counts, problems)]), deviations[np.array(problems, dtype=bool)]
     )
 
 
 def _changes(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
     names = [c.entity.name for c in evidence.changes]
     far, none = np.full(len(names), CHANGED), np.zeros(len(names))
-    builder.write(names, "changes", [c.field for c in evidence.changes], far, none)
-    builder.write(names, "changes", [""] * len(names), far, none)
-    builder.raise_("changes", builder.lines(names), far)
+    builder.add(names, "changes", [c.field for c in evidence.changes], far, none)
+    builder.add(names, "changes", [""] * len(names), far, none)
+    builder.raise_("changes", builder.components(names), far)
 
 
 def _features(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
-    """A service shows the worst of its operations, unless it comes with a figure of that name itself."""
+    """A service takes the worst of its operations, unless it has a feature of that name itself."""
     names, metrics = [f.entity.name for f in evidence.features], [f.name for f in evidence.features]
-    distances = feature_deviations(evidence.features)
+    deviations = feature_deviations(evidence.features)
     reached: dict[tuple[str, str], tuple[float, float]] = {}
-    for name, metric, distance in zip(names, metrics, distances.tolist(), strict=True):
+    for name, metric, deviation in zip(names, metrics, deviations.tolist(), strict=True):
         if "->" not in name and (owner := component(name)) != name:
             up, down = reached.get((owner, metric), (-np.inf, -np.inf))
-            reached[owner, metric] = max(up, distance), max(down, -distance)
+            reached[owner, metric] = max(up, deviation), max(down, -deviation)
     owners = np.array(list(reached.values())).reshape(-1, 2)
-    builder.write([owner for owner, _ in reached], "features", [metric for _, metric in reached], owners[:, 0], owners[:, 1])
-    builder.write(names, "features", metrics, distances, -distances)
-    lines = builder.lines(names)
-    builder.raise_("series_up", lines, distances)
-    builder.raise_("series_down", lines, -distances)
+    builder.add([owner for owner, _ in reached], "features", [metric for _, metric in reached], owners[:, 0], owners[:, 1])
+    builder.add(names, "features", metrics, deviations, -deviations)
+    lines = builder.components(names)
+    builder.raise_("series_up", lines, deviations)
+    builder.raise_("series_down", lines, -deviations)

@@ -1,4 +1,4 @@
-"""Opens networks in ONNX."""
+"""Opens ONNX networks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from revelio.errors import ArtifactError
 def open_session(weights: Path) -> Any:
     """An ``onnxruntime.InferenceSession``, safe to share between threads; ``ArtifactError`` when the file is damaged.
 
-    It works in the thread that asks. A second one makes a report's pass a fifth faster at most, and then spins for longer than
-    the pass takes, on the core that the server or the next request needs.
+    It runs in the calling thread. A second thread speeds a pass of the report encoder up by a fifth at most, and then spins
+    for longer than the pass takes, on the core that the server or the next request needs.
     """
-    import onnxruntime as ort  # noqa: PLC0415  importing it costs 100 ms that `revelio --help` need not pay
+    import onnxruntime as ort  # noqa: PLC0415  importing it costs 100 ms, which `revelio --help` need not pay
 
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1

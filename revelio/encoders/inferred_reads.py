@@ -1,7 +1,7 @@
-"""What a question reads whose template does not say so: the figures that are called most like it.
+"""Infers the figures that a template reads when it declares none: those with the most similar names.
 
-A catalog of functions that an assistant may call seldom says in which figures their answers would show. Their names do:
-``get_error_logs`` is about error lines, ``memory_usage`` about memory.
+A catalog of functions for an assistant rarely declares the figures that their results show. The names tell:
+``get_error_logs`` reads error lines, ``memory_usage`` reads memory.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ from collections.abc import Mapping, Sequence
 
 from revelio.encoders.evidence import Figure
 from revelio.encoders.report import TextEncoder
-from revelio.encoders.words import figure_words, question_words
+from revelio.encoders.words import callable_words, figure_words
 from revelio.types import QueryTemplate, Reading
 
-MOST = 3
-"""Figures that one question is taken to read."""
-NEAR = 0.1
-"""How much less alike than the most alike a figure may be."""
-LEAST = 0.25
-"""The cosine from which on a figure is like a question at all."""
+MAX_READS = 3
+"""Inferred reads per template."""
+MARGIN = 0.1
+"""How much less similar than the best match a figure may be."""
+MIN_SIMILARITY = 0.25
+"""Figures with a lower cosine are not read."""
 
 
 Reads = Mapping[str, tuple[Reading, ...]]
-"""What templates read, by their id."""
+"""Reads by template id."""
 
 
 def resolve_reads(
     templates: Sequence[QueryTemplate], there: Sequence[Sequence[Figure]], text: TextEncoder, learned: Reads
 ) -> dict[str, tuple[Reading, ...]]:
-    """``infer_reads``, but for templates of which is ``learned`` what they read.
+    """``infer_reads``, except for templates whose reads were ``learned`` in training.
 
-    What is there in one incident is not all that could be: a figure of failures is often there only when something failed.
-    What was learnt is no help where none of its figures is there at all: another system calls them otherwise.
+    One incident does not contain every figure: a counter of failures often exists only after a failure. Learned reads are
+    ignored when none of their figures exists, because another system names them differently.
     """
     known = {figure for some in there for figure in some}
     spoken = any((r.source, r.metric) in known for reads in learned.values() for r in reads)
@@ -43,15 +43,15 @@ def resolve_reads(
 def infer_reads(
     templates: Sequence[QueryTemplate], there: Sequence[Sequence[Figure]], text: TextEncoder
 ) -> dict[str, tuple[Reading, ...]]:
-    """By template id what each of ``templates`` is taken to read of the figures that are ``there``, where it may be asked."""
+    """The inferred reads of each template by id, among ``there``: the figures of the entities that it can be bound to."""
     figures = tuple(dict.fromkeys(figure for some in there for figure in some))
     if not figures:
         return {}
     column = {figure: i for i, figure in enumerate(figures)}
-    alike = text.encode([question_words(t) for t in templates]) @ text.encode([figure_words(f) for f in figures]).T
+    similarity = text.encode([callable_words(t) for t in templates]) @ text.encode([figure_words(f) for f in figures]).T
     found = {}
-    for template, some, row in zip(templates, there, alike.tolist(), strict=True):
-        best = sorted(((row[column[f]], f) for f in some), reverse=True)[:MOST]
-        enough = max(LEAST, best[0][0] - NEAR) if best else LEAST
-        found[template.id] = tuple(Reading(*figure, "both") for like, figure in best if like >= enough)
+    for template, some, row in zip(templates, there, similarity.tolist(), strict=True):
+        best = sorted(((row[column[f]], f) for f in some), reverse=True)[:MAX_READS]
+        enough = max(MIN_SIMILARITY, best[0][0] - MARGIN) if best else MIN_SIMILARITY
+        found[template.id] = tuple(Reading(*figure, "both") for score, figure in best if score >= enough)
     return found

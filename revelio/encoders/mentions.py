@@ -1,4 +1,4 @@
-"""How plainly a report names the things that queries are bound to."""
+"""How clearly a report names the entities that queries are bound to."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from revelio.encoders.report import Floats
 
 
 class Mentions:
-    """Which words make up each of some names: camel case taken apart, too short ones left out."""
+    """The words of entity names: camel case split, words of one or two letters left out."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        """Read the names once; there are fewer words than names, since copies and pairs share them."""
+        """Split the names once; there are fewer words than names, since edges and copies share them."""
         parts = [_parts(n) for n in names]
         self._words = tuple(sorted({p for some in parts for p in some}))
         column = {p: i for i, p in enumerate(self._words)}
@@ -24,7 +24,7 @@ class Mentions:
         self._length = np.array([max(1, len(some)) for some in parts], dtype=np.float32)
 
     def share(self, report: str) -> Floats:
-        """``[len(names)]``: the share of each name's own words that the report says, plural or not."""
+        """``[len(names)]``: the share of the words of each name that occur in the report, plural or not."""
         told = _tokens(report)
         said = np.array([w in told or w.rstrip("s") in told for w in self._words], dtype=np.float32)
         return np.asarray(self._count @ said / self._length)

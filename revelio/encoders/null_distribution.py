@@ -1,8 +1,8 @@
-"""How far each template's readings go while something else is wrong, so that what is rare there can weigh more.
+"""The deviations that each template reads during incidents with other causes: its null distribution.
 
-Errors and slow answers follow from most faults; a queue of writers or a full table of files from one. The share of incidents
-in which a template read as far though it was not what showed the cause is a conformal p-value (Laxhammar & Falkman, 2010):
-comparable between templates, and known of causes that nobody has seen yet.
+Errors and slow responses follow from most faults, a full file table from one. The share of incidents in which a template
+deviated as much although it did not show the cause is a conformal p-value (Laxhammar & Falkman, 2010): comparable between
+templates, and defined for causes that training never saw.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from revelio.encoders.report import Floats
 Ints = NDArray[np.int64]
 
 MIN_DEVIATION = float(np.log1p(1.0) / 3.0)
-"""A squashed distance (of one spread) from which on a reading is out at all; nearer ones surprise nobody."""
+"""The squashed deviation (1σ) from which on a reading counts; smaller ones have rarity 0."""
 MIN_INCIDENTS = 10
-"""Of a template that was seen in fewer incidents, what is usual for all templates together is taken for usual."""
+"""A template seen in fewer incidents uses the pooled null distribution of all templates."""
 ONE_IN = 100.0
-"""A surprise of 1 is what one incident in so many shows."""
+"""Rarity 1 means: seen in one of so many incidents."""
 _FAR = 1e3
-"""Further than any squashed distance."""
+"""Larger than any squashed deviation."""
 _SAME = 1e-3
-"""Readings that differ by less are as far: the same change, or the same count."""
+"""Readings that differ by less count as equal: the same change, or the same count."""
 
 
 @dataclass(frozen=True, slots=True)
 class NullDistribution:
-    """In how many incidents a template did not show the cause, and its furthest readings in those where it was out, ascending."""
+    """The number of incidents whose cause a template did not show, and its peak readings of at least 1σ there, ascending."""
 
     incidents: int = 0
     readings: tuple[float, ...] = ()
@@ -39,12 +39,12 @@ class NullDistribution:
 
 @dataclass(frozen=True, slots=True)
 class NullDistributions:
-    """What is usual, by template id. An empty one is surprised by nothing."""
+    """Null distributions by template id. Without any, every rarity is 0."""
 
     templates: Mapping[str, NullDistribution] = field(default_factory=dict)
 
     def of(self, templates: Sequence[str]) -> AlignedNulls:
-        """What to expect of these templates, in this order."""
+        """The null distributions of these templates, in this order."""
         together = NullDistribution(
             sum(u.incidents for u in self.templates.values()),
             tuple(sorted(r for u in self.templates.values() for r in u.readings)),
@@ -62,10 +62,10 @@ class NullDistributions:
 
 @dataclass(frozen=True, slots=True)
 class AlignedNulls:
-    """A background lined up with templates: ``keys`` are the usual readings of groups of them end to end, each ``_FAR`` further.
+    """Null distributions aligned with templates. ``keys`` are the readings of groups end to end, each group offset by ``_FAR``.
 
-    ``ends [G]`` says where each group's readings end among them, ``incidents [G]`` in how many incidents it was seen, and
-    ``group_of [T]`` which group a template belongs to. The first group is all templates together.
+    ``ends [G]`` is where the readings of each group end, ``incidents [G]`` the number of its incidents, and ``group_of [T]``
+    the group of each template. The first group pools all templates.
     """
 
     keys: NDArray[np.float64]
@@ -74,9 +74,9 @@ class AlignedNulls:
     group_of: Ints
 
     def rarity(self, template_of: Ints, largest: Floats) -> Floats:
-        """``[N, 2]``: how seldom a candidate's template, and any template, reads as far as ``largest [N]``.
+        """``[N, 2]``: how rarely the template of a candidate, and any template, deviates as much as ``largest [N]``.
 
-        0 is always, 1 is in one incident of ``ONE_IN``.
+        0 means always, 1 means in one of ``ONE_IN`` incidents.
         """
         own = self.group_of[template_of]
         return np.stack([self._rare(own, largest), self._rare(np.zeros_like(own), largest)], axis=1)

@@ -1,15 +1,16 @@
-"""Text to vectors: the report, and every text that is compared with it (template titles, component names)."""
+"""Text to vectors: the report, and all texts that are compared with it (template titles, component names)."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections import OrderedDict
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from revelio.encoders.inference import open_session
@@ -17,11 +18,11 @@ from revelio.errors import ArtifactError
 
 Floats = NDArray[np.float32]
 MAX_TOKENS = 128
-"""Tokens of a report that are read; the rest of a longer one is cut off."""
+"""A longer report is truncated to so many tokens."""
 
 
 class TextEncoder(Protocol):
-    """Anything that turns texts into unit vectors."""
+    """Turns texts into unit vectors."""
 
     dimension: int
 
@@ -30,11 +31,11 @@ class TextEncoder(Protocol):
 
 
 class OnnxEncoder:
-    """A sentence-transformers model exported to ONNX: tokenizer.json beside an ONNX file that gives pooled unit vectors."""
+    """A sentence-transformers model exported to ONNX, with its tokenizer.json; the network returns pooled unit vectors."""
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
-        """Load both files; ``ArtifactError`` names the one that is missing or damaged."""
-        from tokenizers import Tokenizer  # noqa: PLC0415  as costly to import as what `open_session` needs
+        """Load both files; ``ArtifactError`` names a missing or damaged one."""
+        from tokenizers import Tokenizer  # noqa: PLC0415  as slow to import as onnxruntime
 
         for path in (weights, tokenizer):
             if not path.is_file():
@@ -49,10 +50,10 @@ class OnnxEncoder:
         self.dimension = int(self._session.get_outputs()[0].shape[-1])
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Tokenize, run, and give unit vectors.
+        """Tokenize, run, and return unit vectors.
 
-        Each text by itself: an int8 network scales its activations by all that it reads together, so that a text's vector would
-        depend on its company.
+        One text per pass: an int8 network scales its activations by the whole batch, so that the vector of a text would
+        depend on the other texts.
         """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(vectors, texts, strict=True):
@@ -63,7 +64,7 @@ class OnnxEncoder:
 
 
 class HashingEncoder:
-    """Signed hashing of words and character trigrams: needs no weights, so tests and first tries run anywhere."""
+    """Signed hashing of words and character trigrams. It needs no weights, so tests and baselines run anywhere."""
 
     def __init__(self, dimension: int = 64) -> None:
         """``dimension`` is the length of each vector."""
@@ -84,23 +85,27 @@ class HashingEncoder:
 
 
 class CachingEncoder:
-    """Remembers the vectors of short texts that come again and again (template texts, component names)."""
+    """Caches the vectors of recurring short texts (template texts, component names). Safe to share between threads."""
 
     def __init__(self, inner: TextEncoder, size: int = 50_000, known: Mapping[str, Floats] | None = None) -> None:
-        """``size`` bounds the remembered texts, the one unused longest goes first; ``known`` are there from the start."""
+        """At most ``size`` texts are cached, least recently used out first; ``known`` vectors are cached from the start."""
         self.inner = inner
         self.dimension = inner.dimension
-        self._size = size
-        self._known: OrderedDict[str, Floats] = OrderedDict(known or {})
+        self._cache: LRUCache[str, Floats] = LRUCache(size)
+        self._cache.update(known or {})
+        self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """As the inner encoder, asking it only for texts not seen lately."""
-        unknown = [t for t in dict.fromkeys(texts) if t not in self._known]
-        self._known.update(zip(unknown, self.inner.encode(unknown), strict=True))
+        """As the inner encoder, which encodes only texts that are not cached."""
+        unique = dict.fromkeys(texts)
+        with self._lock:
+            vectors = {text: self._cache[text] for text in unique if text in self._cache}
+        new = [text for text in unique if text not in vectors]
+        encoded = dict(zip(new, self.inner.encode(new), strict=True))
+        with self._lock:
+            self._cache.update(encoded)
+        vectors |= encoded
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in enumerate(texts):
-            result[row] = self._known[text]
-            self._known.move_to_end(text)
-        while len(self._known) > self._size:
-            self._known.popitem(last=False)
+        for row, text in zip(result, texts, strict=True):
+            row[:] = vectors[text]
         return result

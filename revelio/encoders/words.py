@@ -1,4 +1,4 @@
-"""Templates and figures in words, for the text encoder."""
+"""Templates and figures as text, for the text encoder."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def template_words(template: QueryTemplate) -> str:
     return re.sub(r"\$\{(\w+)\}", r"the \1", f"{template.title}. {template.shows}".strip())
 
 
-def question_words(template: QueryTemplate) -> str:
-    """The same with the names of tool and template, which for a function that may be called say most."""
+def callable_words(template: QueryTemplate) -> str:
+    """The same with the names of tool and template, the most telling words of a callable function."""
     names = dict.fromkeys(_plain(f"{template.tool} {template.id}").split())
     return f"{' '.join(names)}. {template_words(template)}"
 
 
 def figure_words(figure: Figure) -> str:
-    """What a figure tells, by its source and metric."""
+    """A figure in words, by its source and metric."""
     source, metric = figure
     if source == "spans":
         return _SPANS.get(metric, _plain(metric))

@@ -86,7 +86,7 @@ def learn(arguments: LearnArguments, store: Store, progress: Progress = lambda w
         attempt = _attempt(arguments, store, versions, progress)
         if not arguments.dry_run:
             until = attempt.learned.until if attempt.learned else time.time()
-            versions.tell(
+            versions.record_run(
                 LastRun(
                     at=time.time(),
                     base=versions.base.name,

@@ -1,1 +1,1 @@
-"""P(tool | report, evidence) x P(template | tool, ...) x P(values | template, ...), trained, calibrated, exported, served."""
+"""P(tool | report, evidence) x P(template | tool, ...) x P(values | template, ...), served from a model folder."""

@@ -29,6 +29,7 @@ TOKENIZER = "tokenizer.json"
 RANKER_WEIGHTS = "ranker.onnx"
 TEXTS = "texts.safetensors"
 NULL_DISTRIBUTIONS = "background.json"
+"""The name is part of the format."""
 CARD = "model_card.md"
 FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS, TEXTS, NULL_DISTRIBUTIONS)
 
@@ -36,12 +37,12 @@ _NULL_DISTRIBUTIONS = TypeAdapter(dict[str, tuple[int, tuple[float, ...]]])
 
 
 FORMER_NAMES = {"surprise": "rarity", "surprise_among_all": "rarity_overall"}
-"""Features by the names that older models give them."""
+"""Current names of features by their names in older models."""
 FeatureNames = Annotated[list[str], AfterValidator(lambda names: [FORMER_NAMES.get(n, n) for n in names])]
 
 
 class Manifest(BaseModel):
-    """What a model folder says of itself."""
+    """The content of manifest.json."""
 
     model_config = ConfigDict(extra="forbid")
     format: str = FORMAT
@@ -67,7 +68,7 @@ class Manifest(BaseModel):
 
 
 def save_manifest(folder: Path, manifest: Manifest) -> None:
-    """Hash the weight files into the manifest and write it last, so that a folder without one is unfinished."""
+    """Hash the weight files into the manifest, and write it last: a folder without a manifest is unfinished."""
     hashes = {name: _sha256(folder / name) for name in FILES}
     whole = manifest.model_copy(update={"files": hashes})
     (folder / MANIFEST).write_text(whole.model_dump_json(indent=1) + "\n", encoding="utf-8")
@@ -87,25 +88,25 @@ def load_manifest(folder: Path) -> Manifest:
         where = ".".join(str(p) for p in first["loc"])
         raise ArtifactError(f"{path}: damaged: {where + ': ' if where else ''}{first['msg']}") from error
     if manifest.format != FORMAT:
-        raise ArtifactError(f"{path}: format is {manifest.format!r}, this version reads {FORMAT!r}; train again")
+        raise ArtifactError(f"{path}: format is {manifest.format!r}, this version reads {FORMAT!r}; train a new model")
     if manifest.features != list(FEATURES) or manifest.families != list(FAMILIES):
-        raise ArtifactError(f"{path}: made for other features than this version computes; train again with `revelio train`")
+        raise ArtifactError(f"{path}: trained with other features than this version has; train a new model with `revelio train`")
     return manifest
 
 
 def load_ranker(folder: Path, catalog: Catalog | None = None) -> Ranker:
-    """Load a model folder; ``ArtifactError`` names the part that is missing, damaged or foreign.
+    """Load a model folder; ``ArtifactError`` names the part that is missing, damaged or incompatible.
 
-    Of tools and metrics that it was not trained with, it knows what ``catalog`` says of them.
+    ``catalog`` describes tools and metrics that the model was not trained with.
     """
     manifest = load_manifest(folder)
     tools = catalog.tools if catalog else ()
     for name in FILES:
         path = folder / name
         if not path.is_file():
-            raise ArtifactError(f"{path}: missing from the model folder; restore it or train again")
+            raise ArtifactError(f"{path}: missing from the model folder; restore it or train a new model")
         if _sha256(path) != manifest.files.get(name):
-            raise ArtifactError(f"{path}: damaged: it is not the file that {MANIFEST} was written for; restore it or train again")
+            raise ArtifactError(f"{path}: damaged: its hash differs from {MANIFEST}; restore it or train a new model")
     return Ranker(
         name=manifest.name,
         text=OnnxEncoder(folder / REPORT_WEIGHTS, folder / TOKENIZER),
@@ -120,7 +121,7 @@ def load_ranker(folder: Path, catalog: Catalog | None = None) -> Ranker:
 
 
 def save_texts(folder: Path, text: TextEncoder, texts: Iterable[str]) -> None:
-    """Keep the vectors of texts that every answer needs (those of tools and templates), so that the first one need not wait."""
+    """Save the vectors of texts that every answer needs (tools, templates), so that the first answer is fast."""
     unique = sorted(set(texts))
     save_file({"vectors": text.encode(unique)}, folder / TEXTS, {"texts": json.dumps(unique)})
 
@@ -131,11 +132,11 @@ def _load_texts(path: Path) -> dict[str, Floats]:
             texts = json.loads((file.metadata() or {})["texts"])
             return dict(zip(texts, file.get_tensor("vectors"), strict=True))
     except (SafetensorError, KeyError, ValueError) as error:
-        raise ArtifactError(f"{path}: damaged: {error}; restore it or train again") from error
+        raise ArtifactError(f"{path}: damaged: {error}; restore it or train a new model") from error
 
 
 def save_null_distributions(folder: Path, nulls: NullDistributions) -> None:
-    """Keep what is usual: for each template in how many incidents it was not the cause, and how far it read in those."""
+    """Save the null distributions: for each template its number of incidents and its readings there."""
     found = {t: [u.incidents, u.readings] for t, u in sorted(nulls.templates.items())}
     lines = ",\n".join(f"{json.dumps(t)}: {json.dumps(u, separators=(',', ':'))}" for t, u in found.items())
     (folder / NULL_DISTRIBUTIONS).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
@@ -145,7 +146,7 @@ def _load_null_distributions(path: Path) -> NullDistributions:
     try:
         found = _NULL_DISTRIBUTIONS.validate_json(path.read_bytes())
     except ValidationError as error:
-        raise ArtifactError(f"{path}: damaged: {error.errors()[0]['msg']}; restore it or train again") from error
+        raise ArtifactError(f"{path}: damaged: {error.errors()[0]['msg']}; restore it or train a new model") from error
     return NullDistributions({template: NullDistribution(*usual) for template, usual in found.items()})
 
 

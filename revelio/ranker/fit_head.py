@@ -1,4 +1,4 @@
-"""Fits a head to lessons: a small problem that numpy solves in seconds, without torch and without the network."""
+"""Fits a head to training examples: a convex problem that numpy solves in seconds, without torch and without the network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.encoders.query import FEATURES, EncodedIncident
-from revelio.ranker.head import Head, judged, readings
+from revelio.ranker.head import Head, readings, with_row
 from revelio.ranker.scoring import Ranking
 
 STEPS = 120
@@ -19,9 +19,9 @@ RATE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
-    """An incident as the network ranked it, and which outcomes would have been right.
+    """An incident as the network ranked it, with the right outcomes.
 
-    ``right [N + 1]`` marks candidates, and last of all "nothing points at a fault"; ``weight`` is how much it counts.
+    ``right [N + 1]`` marks candidates and, last, "no fault"; ``weight`` is the weight of the example in the loss.
     """
 
     encoded: EncodedIncident
@@ -31,10 +31,10 @@ class TrainingExample:
 
 
 def fit_head(examples: Sequence[TrainingExample], templates: Sequence[str], l2: float) -> Head:
-    """The rows of ``templates`` that give the right outcomes of all lessons the most mass, held to zero by ``l2``.
+    """The rows of ``templates`` that maximise the probability of the right outcomes, with an ``l2`` penalty.
 
-    The loss is the weighted sum of -log P(right) plus ``l2`` / 2 times the squared weights; Adam (Kingma & Ba, 2015) from
-    zero, so that two runs agree to the bit.
+    The loss is the weighted sum of -log P(right) plus ``l2`` / 2 times the squared weights, minimised by Adam (Kingma & Ba,
+    2015) from zero, so that two runs agree to the bit.
     """
     names = tuple(sorted(set(templates)))
     if not names or not examples:
@@ -52,7 +52,7 @@ def fit_head(examples: Sequence[TrainingExample], templates: Sequence[str], l2: 
 
 
 class _Table:
-    """All lessons end to end: the outcomes of one after those of the other, and of the judged candidates the features."""
+    """All examples concatenated: their outcomes, and the features of the candidates whose template has a row."""
 
     def __init__(self, examples: Sequence[TrainingExample], names: tuple[str, ...]) -> None:
         self.rows = len(names)
@@ -65,7 +65,7 @@ class _Table:
         self.reports = np.stack([x.encoded.report for x in examples]).astype(np.float32)
         index, row, features = [], [], []
         for start, example in zip(self.starts, examples, strict=True):
-            here, at = judged(example.encoded, names)
+            here, at = with_row(example.encoded, names)
             index.append(start + here)
             row.append(at)
             features.append(readings(example.encoded, here))
@@ -76,29 +76,29 @@ class _Table:
         self.cell = self.example_of[self.where] * self.rows + self.row
 
     def gradient(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of the loss without its rein, ``[R, 1 + F + D]``."""
+        """The gradient of the loss without its penalty, ``[R, 1 + F + D]``."""
         width = self.features.shape[1]
-        own, told = weights[:, :width].astype(np.float32), weights[:, width:].astype(np.float32)
-        heard = (self.reports @ told.T).ravel()
+        of_features, of_report = weights[:, :width].astype(np.float32), weights[:, width:].astype(np.float32)
+        from_report = (self.reports @ of_report.T).ravel()
         logits = self.base.copy()
-        logits[self.where] += (self.features * own[self.row]).sum(axis=1) + heard[self.cell]
+        logits[self.where] += (self.features * of_features[self.row]).sum(axis=1) + from_report[self.cell]
         chance = self._shares(np.exp(logits - np.maximum.reduceat(logits, self.starts)[self.example_of]))
         wanted = self._shares(np.maximum(chance * self.right, 1e-30 * self.right))
         slope = (self.weight * (chance - wanted))[self.where].astype(np.float32)
         bounds = np.searchsorted(self.row, np.arange(self.rows + 1))
-        of_own = np.stack(
+        feature_gradient = np.stack(
             [slope[a:b] @ self.features[a:b] for a, b in pairwise(bounds.tolist())]  # BLAS, row by row
         )
         by_report = np.bincount(self.cell, weights=slope, minlength=len(self.reports) * self.rows)
-        of_told = by_report.reshape(-1, self.rows).T.astype(np.float32) @ self.reports
-        return np.concatenate([of_own, of_told], axis=1).astype(np.float64)
+        report_gradient = by_report.reshape(-1, self.rows).T.astype(np.float32) @ self.reports
+        return np.concatenate([feature_gradient, report_gradient], axis=1).astype(np.float64)
 
     def _shares(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(mass / np.add.reduceat(mass, self.starts)[self.example_of])
 
 
 def _outcomes(ranking: Ranking) -> NDArray[np.float64]:
-    """``[N + 1]``: log-probabilities of the candidates and of nothing."""
-    calm = min(max(ranking.abstain, 1e-6), 1 - 1e-6)
-    joint = np.asarray(ranking.log_probability, dtype=np.float64) + np.log1p(-calm)
-    return np.append(joint, np.log(calm))
+    """``[N + 1]``: log-probabilities of the candidates and of "no fault"."""
+    no_fault = min(max(ranking.abstain, 1e-6), 1 - 1e-6)
+    joint = np.asarray(ranking.log_probability, dtype=np.float64) + np.log1p(-no_fault)
+    return np.append(joint, np.log(no_fault))

@@ -1,4 +1,4 @@
-"""A ranking once some of its queries were run: what their results say of all, and which of them moved a query most."""
+"""Re-ranks candidates with the results of queries, and finds which result changed the rank of a query most."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from revelio.ranker.session import Ranker
 from revelio.types import Incident, Query
 
 _WEIGHED = 8
-"""So many results are weighed one by one, each for a pass of the network; more than that nobody reads about."""
-_CERTAIN = 1e-6
-"""What is left at least for the rest, however sure the model is of what stands out."""
+"""The effect of so many results is measured one by one; each costs a pass of the network."""
+_MIN_REST = 1e-6
+"""Minimal total probability of the queries without an anomalous result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
     """Two rankings of the same candidates: ``before`` any was run, and ``after``, whose probabilities add up to 1.
 
-    ``log_left [N]`` is 0 for a query whose result stands out; for any other the logarithm of the probability that none of
-    those shows the cause, which is a factor of its own beside the three of ``after``. ``weights [W, N]`` is how much each
-    of the results ``weighed`` (indices of candidates) added to a query's log-probability.
+    ``log_left [N]`` is 0 for a query with an anomalous result. For any other it is the log-probability that no anomalous
+    result shows the cause, a fourth factor beside the three of ``after``. ``weights [W, N]`` is how much each of the results
+    ``weighed`` (indices of candidates) added to the log-probability of a query.
     """
 
     encoded: EncodedIncident
@@ -39,7 +39,7 @@ class Reranked:
 
     @property
     def log_probability(self) -> Floats:
-        """``[N]``, after: all four factors."""
+        """``[N]``, after: the sum of all four factors."""
         return np.asarray(self.after.log_probability + self.log_left)
 
     def order(self) -> list[int]:
@@ -48,7 +48,7 @@ class Reranked:
         return [i for i, _ in sorted(enumerate(keys), key=lambda pair: pair[1])]
 
     def mover(self, index: int, *, up: bool) -> int | None:
-        """The candidate whose result did most to move this one that way, or else the first that it overtook; None without."""
+        """The candidate whose result moved this one most in that direction, else the first one that it overtook, else None."""
         if not self.weighed:
             return None
         pushes = self.weights[:, index] * (1 if up else -1)
@@ -61,11 +61,11 @@ class Reranked:
 
 
 def rerank(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]) -> Reranked:
-    """Rank anew, given the signal that candidates (by their index) showed when they were run.
+    """Re-rank with the signals ``found`` of candidates, by index.
 
-    The network learnt from people who went on looking: whatever was run did not show the cause, and its tool may not show it at
-    all. That is known of a result that shows nothing unusual. One that stands out may be the cause itself: those keep the
-    probability that they have without their own results, and the rest share what is left as if those were not it.
+    The network is trained on queries that were run and did not show the cause, so that their tool may not show it either.
+    That holds for a normal result. An anomalous result may be the cause: its query keeps the probability that it has without
+    its own result, and the other queries share the rest as if no anomalous result showed the cause.
     """
     encoded = ranker.encode(replace(incident, findings=()), queries)
     passes: dict[frozenset[int], Ranking] = {}
@@ -79,10 +79,10 @@ def rerank(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found
     significant = [i for i, signal in found.items() if signal >= SIGNIFICANT]
     normal = {i: signal for i, signal in found.items() if signal < SIGNIFICANT}
     before = given({})
-    # What its neighbours fail to show is not held against a tool while one of its results stands out.
+    # A tool with an anomalous result is not penalised for its normal ones.
     suspects, everything = given(normal), penalized(given(found), encoded, found)
     rest = excluding(everything, encoded, significant)
-    left = max(_CERTAIN, 1.0 - float(np.exp(suspects.log_probability[significant]).sum()))
+    left = max(_MIN_REST, 1.0 - float(np.exp(suspects.log_probability[significant]).sum()))
     log_left = np.full(len(queries), np.log(left), dtype=np.float32)
     log_left[significant] = 0.0
     after = replace(
@@ -99,7 +99,7 @@ def rerank(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found
 
 
 def excluding(ranking: Ranking, encoded: EncodedIncident, gone: Collection[int]) -> Ranking:
-    """The ranking given that none of the candidates ``gone`` shows the cause: theirs becomes minus infinity."""
+    """The ranking given that none of the candidates ``gone`` shows the cause: their log-probability is minus infinity."""
     if not gone:
         return ranking
     chance = np.exp(ranking.log_probability.astype(np.float64))

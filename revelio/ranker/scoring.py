@@ -13,16 +13,16 @@ from revelio.encoders.report import Floats
 from revelio.types import Query
 
 RUN_PENALTY = 2.0
-"""By how much each query that did not show the cause lowers its tool's logit.
+"""How much each query that did not show the cause lowers the logit of its tool.
 
-Of a cause that it does not know the network is surer of the tool than it may be: whoever goes on looking finds it sooner with
-another. Chosen within the training split, on kinds of faults and an application that had been kept from networks.
+For unknown causes the network is overconfident of the tool; another tool finds them sooner. Chosen within the training
+split, on fault kinds and an application held out from the networks.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Logits:
-    """What the network says of one incident: ``tool [K]``, ``template [T]``, ``value [N]``, and abstain."""
+    """The output of the network for one incident: ``tool [K]``, ``template [T]``, ``value [N]``, and abstain (no fault)."""
 
     tool: Floats
     template: Floats
@@ -32,7 +32,7 @@ class Logits:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Slope and offset for the abstain logit, fitted on incidents that the networks had not seen."""
+    """Platt scaling of the abstain logit, fitted on out-of-fold predictions."""
 
     abstain_slope: float = 1.0
     abstain_offset: float = 0.0
@@ -40,9 +40,9 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Log-probabilities of every candidate, in the order they were given; the three add up to ``log_probability``.
+    """Log-probabilities of all candidates in the given order; the three factors add up to ``log_probability``.
 
-    ``learned [N]`` is by how much what was learnt from feedback changed each; empty where it changed none.
+    ``abstain`` is the probability of no fault. ``learned [N]`` is the change by feedback; empty without one.
     """
 
     queries: tuple[Query, ...]
@@ -58,8 +58,8 @@ class Ranking:
         return np.asarray(self.log_tool + self.log_template + self.log_value)
 
     def order(self, k: int | None = None) -> Ints:
-        """Indices of all candidates, or the first ``k``: most probable first, ties by template and bindings, so that two runs
-        agree."""
+        """Indices of all candidates, or of the first ``k``: most probable first, ties by template and bindings, so that two
+        runs agree."""
         log_probability = self.log_probability
         among = np.arange(len(log_probability))
         if k is not None and k < len(among):
@@ -79,7 +79,7 @@ class Ranking:
 
 
 def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration, temperature: float = 1.0) -> Ranking:
-    """Normalise each level among the candidates that exist; the higher the ``temperature``, the less sure."""
+    """Normalise each level among the existing candidates; a higher ``temperature`` flattens the distribution."""
     template = encoded.template_of
     return Ranking(
         queries=encoded.queries,
@@ -91,14 +91,14 @@ def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration, tem
 
 
 def penalized(ranking: Ranking, encoded: EncodedIncident, failed: Iterable[int]) -> Ranking:
-    """The ranking once candidates (indices) were run and did not show the cause: each is held against its tool."""
+    """The ranking after candidates (indices) were run without showing the cause: each lowers the probability of its tool."""
     tool_of = encoded.tool_of[encoded.template_of]
-    doubt = RUN_PENALTY * np.bincount(tool_of[list(failed)], minlength=len(encoded.tools))
-    if not doubt.any():
+    penalty = RUN_PENALTY * np.bincount(tool_of[list(failed)], minlength=len(encoded.tools))
+    if not penalty.any():
         return ranking
-    log_tool = np.full(len(doubt), -np.inf)
+    log_tool = np.full(len(penalty), -np.inf)
     log_tool[tool_of] = ranking.log_tool
-    log_tool -= doubt
+    log_tool -= penalty
     return replace(ranking, log_tool=(log_tool - np.logaddexp.reduce(log_tool))[tool_of].astype(np.float32))
 
 

@@ -1,4 +1,4 @@
-"""A trained ranker at work, on ONNX Runtime: incident and candidates in, ranking out."""
+"""A trained ranker on ONNX Runtime: incident and candidates in, ranking out."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OUTPUTS = ("tool", "template", "value", "abstain")
 
 
 class Ranker:
-    """Ranks candidates. One instance serves many threads: ONNX Runtime sessions are safe to share."""
+    """Ranks candidates. One instance serves many threads: ONNX Runtime sessions are thread-safe."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Ranker:
         reads: Reads | None = None,
         known: Mapping[str, Floats] | None = None,
     ) -> None:
-        """``weights`` is the network in ONNX; ``known`` are vectors of texts made before; the rest is from the model folder."""
+        """``weights`` is the ONNX network, ``known`` the precomputed vectors of texts; the rest comes from the model folder."""
         self._session = open_session(weights)
         self.name = name
         self.text = text
@@ -61,15 +61,15 @@ class Ranker:
         self._aside = ThreadPoolExecutor(2, thread_name_prefix="evidence")
 
     def with_head(self, head: Head | None, name: str) -> Ranker:
-        """This ranker with what was learnt since, under that version's name; network and encoders are shared."""
+        """This ranker with a head learned from feedback, under the name of that version; network and encoders are shared."""
         other = copy(self)
         other.head, other.name = head, name
         return other
 
     def encode(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
         """The arrays that the network reads."""
-        # The report's pass leaves the interpreter to others, and another core if there is one.
-        seen = self._aside.submit(self.encoder.look, incident.evidence, queries)
+        # Encoding the report releases the interpreter lock, so evidence is encoded meanwhile.
+        seen = self._aside.submit(self.encoder.prepare, incident.evidence, queries)
         report = self.text.encode([incident.report])[0]
         seen.result()
         return self.encoder.encode(incident, queries, report)
@@ -80,12 +80,12 @@ class Ranker:
         return Logits(tool, template, value, float(abstain[0]))
 
     def ranking(self, encoded: EncodedIncident) -> Ranking:
-        """Calibrated probabilities, with what was learnt since training."""
+        """Calibrated probabilities, with what the head learned since training."""
         ranking = rank(encoded, self.logits(encoded), self.calibration)
         return ranking if self.head is None else self.head.apply(encoded, ranking)
 
     def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
-        """The whole way; what was run already did not show the cause. With no candidates the ranking is empty and abstains."""
+        """Encode and rank; queries that were run did not show the cause. Without candidates: empty, no-fault probability 1."""
         if not queries:
             empty = np.zeros(0, dtype=np.float32)
             return Ranking((), empty, empty, empty, 1.0)
@@ -94,19 +94,19 @@ class Ranker:
 
 
 def network_inputs(incidents: Sequence[EncodedIncident]) -> dict[str, NDArray[Any]]:
-    """Incidents end to end, by the network's input names: figures as float32, and what belongs to what as int64."""
+    """Concatenated incidents by the input names of the network: features as float32, indices as int64."""
     tools = np.cumsum([0, *(len(x.tools) for x in incidents)])
     templates = np.cumsum([0, *(len(x.templates) for x in incidents)])
     near = np.cumsum([0, *(int(x.near.max()) + 1 for x in incidents)])
     every = range(len(incidents))
-    figures = {
+    features = {
         "report": np.stack([x.report for x in incidents]),
         "tool_text": np.concatenate([x.tool_text for x in incidents]),
         "template_text": np.concatenate([x.template_text for x in incidents]),
         "features": np.concatenate([x.features for x in incidents]),
         "components": np.concatenate([x.components for x in incidents]),
     }
-    belongs = {
+    indices = {
         "incident_of_tool": np.repeat(every, np.diff(tools)),
         "tool_of_template": np.concatenate([x.tool_of + tools[i] for i, x in enumerate(incidents)]),
         "template_of_query": np.concatenate([x.template_of + templates[i] for i, x in enumerate(incidents)]),
@@ -114,5 +114,5 @@ def network_inputs(incidents: Sequence[EncodedIncident]) -> dict[str, NDArray[An
         "near": np.concatenate([x.near + near[i] for i, x in enumerate(incidents)]),
         "incident_of_near": np.repeat(every, np.diff(near)),
     }
-    inputs = {name: np.ascontiguousarray(value, dtype=np.float32) for name, value in figures.items()}
-    return inputs | {name: np.ascontiguousarray(value, dtype=np.int64) for name, value in belongs.items()}
+    inputs = {name: np.ascontiguousarray(value, dtype=np.float32) for name, value in features.items()}
+    return inputs | {name: np.ascontiguousarray(value, dtype=np.int64) for name, value in indices.items()}

@@ -1,7 +1,7 @@
-"""Versions of a model that learnt: a folder of heads, each beside the base model that it was fitted on, and a pointer.
+"""Versions of a model that learned from feedback: a folder of heads fitted beside a base model, and a pointer.
 
-``FOLDER/<base>.<n>/`` holds manifest.json and head.safetensors; ``FOLDER/current.json`` names the version that answers. Each
-appears whole or not at all, whatever is killed meanwhile: without a usable version the base model answers.
+``FOLDER/<base>.<n>/`` holds manifest.json and head.safetensors; ``FOLDER/current.json`` names the active version. Writes are
+atomic, and without a usable version the base model answers.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from revelio.ranker.head import Head
 
 FORMAT = "revelio.head/1"
 BASE = "base"
-"""What going back to the model without anything learnt is called."""
+"""The name of the base model, without anything learned, for ``use``."""
 _MANIFEST, _WEIGHTS, _CURRENT, _LAST, _LOCK = "manifest.json", "head.safetensors", "current.json", "last_run.json", ".lock"
 _UNFINISHED = ".making-"
 
 
 class Figures(BaseModel):
-    """How one model did on one set: shares of incidents with the right query first and in the first three; both 0 without any.
+    """One model on one set of incidents: top-1, top-3 and MRR; 0 without incidents.
 
-    ``auroc`` is how well "nothing points at a fault" tells controls from faults; None where there are no controls.
+    ``auroc`` is how well the no-fault probability separates controls from faults; None without controls.
     """
 
     top1: float = 0.0
@@ -46,7 +46,7 @@ class Figures(BaseModel):
 
 
 class Comparison(BaseModel):
-    """One set of incidents that neither model learnt from, ranked by the model in force and by the new one."""
+    """The active (``before``), the new (``after``) and the base model on incidents that none of them was trained on."""
 
     name: str
     incidents: int
@@ -56,7 +56,7 @@ class Comparison(BaseModel):
 
 
 class LearnedFrom(BaseModel):
-    """What a version was made from: verdicts until a moment (Unix seconds), on so many answers."""
+    """The verdicts a version was trained on, up to a moment (Unix seconds), on so many answers."""
 
     answers: int
     found: int
@@ -66,9 +66,9 @@ class LearnedFrom(BaseModel):
 
 
 class VersionManifest(BaseModel):
-    """What a version says of itself. ``parent`` is the model that was in force when it was made.
+    """The manifest of a version. ``parent`` is the model that was active when it was made.
 
-    ``l2`` is how much the labelled incidents weighed that were gone through again, and how tightly weights were held.
+    ``l2`` is the L2 penalty, and the weight of each replayed incident.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -87,9 +87,9 @@ class VersionManifest(BaseModel):
 
 
 class LastRun(BaseModel):
-    """How the latest attempt to learn for a base model ended.
+    """The result of the latest attempt to learn for a base model.
 
-    ``until`` is the moment of the latest verdict that it saw, ``outcome`` is for people; ``failed`` that it came to no end.
+    ``until`` is the moment of the latest verdict it used, ``outcome`` the result in words; ``failed`` means an exception.
     """
 
     at: float
@@ -107,14 +107,14 @@ class _Pointer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version; ``trouble`` says why it cannot answer for the model that is set, "" when it can."""
+    """One version; ``trouble`` says why it is unusable with the configured model, "" if it is usable."""
 
     manifest: VersionManifest
     trouble: str = ""
 
 
 class Versions:
-    """The versions beside one base model. Reading never raises; what is damaged is left out or told."""
+    """The versions of one base model. Reading never raises; damaged versions are skipped or marked."""
 
     def __init__(self, folder: Path, base: Manifest) -> None:
         """``folder`` need not exist."""
@@ -122,11 +122,11 @@ class Versions:
         self.base = base
 
     def mark(self) -> tuple[int, int] | None:
-        """Something that changes whenever another version is named; costs one ``stat``."""
+        """A value that changes when another version becomes active; costs one ``stat``."""
         return pointer_mark(self.folder)
 
     def current(self) -> str:
-        """The name of the version that is to answer; the base model's own where none is named or it was made for another."""
+        """The name of the active version; that of the base model if none is active or it belongs to another base model."""
         try:
             named = _Pointer.model_validate_json((self.folder / _CURRENT).read_bytes()).version
         except (OSError, ValidationError):
@@ -134,7 +134,7 @@ class Versions:
         return named if named.startswith(f"{self.base.name}.") else self.base.name
 
     def list(self) -> tuple[Version, ...]:
-        """All that can be read, newest first."""
+        """All readable versions, newest first."""
         found = []
         for path in self.folder.glob(f"*/{_MANIFEST}"):
             if path.parent.name.startswith(_UNFINISHED):
@@ -147,16 +147,16 @@ class Versions:
         return tuple(sorted(found, key=lambda v: (v.manifest.made_at, v.manifest.name), reverse=True))
 
     def get(self, name: str) -> VersionManifest:
-        """One version that can answer; ``NotFoundError`` names those there are, ``ArtifactError`` says why it cannot."""
+        """One usable version; ``NotFoundError`` lists the existing ones, ``ArtifactError`` says why it is unusable."""
         versions = {v.manifest.name: v for v in self.list()}
         if name not in versions:
-            raise NotFoundError(f"no version {name!r}; there are: {', '.join([BASE, *versions])}")
+            raise NotFoundError(f"no version {name!r}; choose from: {', '.join([BASE, *versions])}")
         if versions[name].trouble:
             raise ArtifactError(versions[name].trouble)
         return versions[name].manifest
 
     def head(self, name: str) -> Head | None:
-        """Its weights; None for the base model. ``ArtifactError`` when they are damaged."""
+        """The head of a version; None for the base model. ``ArtifactError`` when it is damaged."""
         if name == self.base.name:
             return None
         manifest = self.get(name)
@@ -165,28 +165,28 @@ class Versions:
             data = path.read_bytes()
             weights = load(data)["weights"]
         except (OSError, SafetensorError, KeyError, ValueError) as error:
-            raise ArtifactError(f"{path}: damaged: {error}; `revelio models use {BASE}` goes back") from error
+            raise ArtifactError(f"{path}: damaged: {error}; return to the base model with `revelio models use {BASE}`") from error
         whole = weights.ndim == 2 and len(weights) == len(manifest.templates) and bool(np.isfinite(weights).all())
         if hashlib.sha256(data).hexdigest() != manifest.weights or not whole:
             raise ArtifactError(
-                f"{path}: damaged: it is not what {_MANIFEST} was written for; `revelio models use {BASE}` goes back"
+                f"{path}: damaged: its hash differs from {_MANIFEST}; return to the base model with `revelio models use {BASE}`"
             )
         return Head(tuple(manifest.templates), weights.astype(np.float32))
 
     def use(self, name: str) -> str:
-        """Let that version answer from now on (``base``: nothing learnt). Gives the model's name."""
+        """Make a version active (``base``: the base model). Returns the name of the model."""
         chosen = self.base.name if name in (BASE, self.base.name) else self.get(name).name
         self.folder.mkdir(parents=True, exist_ok=True)
         _replace(self.folder / _CURRENT, _Pointer(version=chosen).model_dump_json().encode())
         return chosen
 
     def next_name(self) -> str:
-        """A name that no version had yet."""
+        """An unused name."""
         tails = [p.name.removeprefix(f"{self.base.name}.") for p in self.folder.glob(f"{self.base.name}.*")]
         return f"{self.base.name}.{1 + max((int(t) for t in tails if t.isdigit()), default=0)}"
 
     def keep(self, manifest: VersionManifest, head: Head) -> VersionManifest:
-        """Write a version, which does not answer yet; its folder appears whole or not at all."""
+        """Write a version without making it active; the write is atomic."""
         data = save({"weights": head.weights})
         whole = manifest.model_copy(update={"weights": hashlib.sha256(data).hexdigest()})
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -201,34 +201,34 @@ class Versions:
         return whole
 
     def last_run(self) -> LastRun | None:
-        """How the latest attempt for this base model ended; None before the first."""
+        """The latest attempt for this base model; None before the first."""
         try:
             last = LastRun.model_validate_json((self.folder / _LAST).read_bytes())
         except (OSError, ValidationError):
             return None
         return last if last.base == self.base.name else None
 
-    def tell(self, run: LastRun) -> None:
-        """Remember how an attempt ended."""
+    def record_run(self, run: LastRun) -> None:
+        """Record the result of an attempt."""
         self.folder.mkdir(parents=True, exist_ok=True)
         _replace(self.folder / _LAST, run.model_dump_json(indent=1).encode() + b"\n")
 
     @contextmanager
     def learning(self) -> Iterator[None]:
-        """Only one process at a time gets in; ``InvalidInputError`` for the others. A process that dies lets go."""
+        """A lock for one process at a time; ``InvalidInputError`` for the others. It is released when the process dies."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / _LOCK).open("wb") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise InvalidInputError(f"{self.folder}: another process is learning already; wait for it to end") from error
+                raise InvalidInputError(f"{self.folder}: another process is already learning; wait until it ends") from error
             yield
 
     def _trouble(self, manifest: VersionManifest) -> str:
         if manifest.format != FORMAT or manifest.features != list(FEATURES):
-            return f"{manifest.name}: made by another version of Revelio; learn again with `revelio learn`"
+            return f"{manifest.name}: made by another version of Revelio; run `revelio learn` again"
         if manifest.base != self.base.name or manifest.base_weights != self.base.files.get(RANKER_WEIGHTS):
-            return f"{manifest.name}: made for the model {manifest.base}, and {self.base.name} is set; learn again"
+            return f"{manifest.name}: made for the model {manifest.base}, not for {self.base.name}; run `revelio learn` again"
         return ""
 
 

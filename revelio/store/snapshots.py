@@ -10,7 +10,7 @@ from pydantic import ConfigDict, TypeAdapter
 from sqlalchemy import Connection, bindparam, delete, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from revelio.encoders.recent import Recent
+from revelio.encoders.identity_cache import cached_by_identity
 from revelio.store.tables import RecommendationRow, SnapshotRow
 from revelio.types import Evidence
 
@@ -25,7 +25,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         """They stand in the database of whatever connection is given."""
-        self._write = Recent(_written)
+        self._write = cached_by_identity(_written)
         # Read twice, it is the same value, which the encoders recognise.
         self._read = lru_cache(maxsize=8)(_read)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from revelio.encoders.evidence import Figure
-from revelio.encoders.inferred_reads import MOST, infer_reads, resolve_reads
+from revelio.encoders.inferred_reads import MAX_READS, infer_reads, resolve_reads
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import CachingEncoder, HashingEncoder
 from revelio.types import Blank, Entity, Evidence, Feature, Incident, LogPattern, Query, QueryTemplate, Reading, Window
@@ -44,7 +44,7 @@ def test_only_figures_of_the_places_that_it_is_asked_of_are_read() -> None:
 
 def test_of_figures_that_are_called_alike_a_few_are_read() -> None:
     alike: tuple[Figure, ...] = tuple(("series", f"memory_usage_{letter}") for letter in "abcdefg")
-    assert len(infer_reads([function("memory_usage")], [alike], TEXT)["memory_usage"]) == MOST
+    assert len(infer_reads([function("memory_usage")], [alike], TEXT)["memory_usage"]) == MAX_READS
 
 
 def test_what_was_learnt_is_read_also_where_it_is_not_there() -> None:

@@ -88,7 +88,7 @@ def test_what_a_template_seldom_reads_surprises() -> None:
 
 def test_having_looked_before_changes_no_figure() -> None:
     encoder = fresh()
-    encoder.look(INCIDENT.evidence, QUERIES)
+    encoder.prepare(INCIDENT.evidence, QUERIES)
     assert np.array_equal(encode(by=encoder).features, encode().features)
 
 

@@ -82,7 +82,7 @@ def test_weights_that_are_not_those_of_the_manifest_are_refused_by_name(mine: Ve
     path.write_bytes(path.read_bytes()[:-4] + b"abcd")
     with pytest.raises(ArtifactError, match=r"head\.safetensors: damaged"):
         mine.head(one.name)
-    with pytest.raises(NotFoundError, match=rf"there are: base, {one.name}"):
+    with pytest.raises(NotFoundError, match=rf"choose from: base, {one.name}"):
         mine.use("other")
 
 
@@ -97,7 +97,7 @@ def test_a_version_of_another_base_model_does_not_answer_for_this_one(mine: Vers
 
 
 def test_the_latest_attempt_is_remembered_for_its_base_model(mine: Versions) -> None:
-    mine.tell(LastRun(at=1.0, base=mine.base.name, until=0.5, taken=False, outcome="the database is gone", failed=True))
+    mine.record_run(LastRun(at=1.0, base=mine.base.name, until=0.5, taken=False, outcome="the database is gone", failed=True))
     last = mine.last_run()
     assert last is not None
     assert (last.failed, last.outcome) == (True, "the database is gone")

@@ -88,7 +88,7 @@ class LearningJob:
         versions = self._service.model.versions()
         last = versions.last_run()
         until = last.until if last else 0.0
-        versions.tell(LastRun(at=time.time(), base=versions.base.name, until=until, taken=False, outcome=why, failed=True))
+        versions.record_run(LastRun(at=time.time(), base=versions.base.name, until=until, taken=False, outcome=why, failed=True))
 
 
 def environment(settings: Settings, around: Mapping[str, str]) -> dict[str, str]:

@@ -54,7 +54,7 @@ def test_the_model_page_lists_versions_and_the_latest_attempt_and_goes_back(sett
     versions = _versions(settings)
     one = made(versions)
     versions.use(one.name)
-    versions.tell(LastRun(at=1.7e9, base=versions.base.name, until=0.0, taken=False, outcome="not taken: <top> 3 falls"))
+    versions.record_run(LastRun(at=1.7e9, base=versions.base.name, until=0.0, taken=False, outcome="not taken: <top> 3 falls"))
     page = client.get("/model").text
     assert f"<code>{one.name}</code> answers" in page
     assert "The latest attempt was not taken over." in page
