@@ -1,8 +1,16 @@
 """One root error with typed children. Every message says what is wrong and what to do about it."""
 
+from revelio.clean_text import redact
+
 
 class RevelioError(Exception):
-    """Base of every error that Revelio raises on purpose; its text is fit to show to a user."""
+    """Base of every error that Revelio raises on purpose; its text is fit to show to a user.
+
+    This is where an address becomes text: whatever a library said of it, its password stays out.
+    """
+
+    def __init__(self, words: str = "") -> None:
+        super().__init__(redact(words))
 
 
 class InvalidInputError(RevelioError):
@@ -29,9 +37,9 @@ class SourceError(RevelioError):
     """A backend did not answer as it should. ``source`` is the tool's name."""
 
     def __init__(self, source: str, reason: str) -> None:
-        super().__init__(f"{source}: {reason}")
         self.source = source
-        self.reason = reason
+        self.reason = redact(reason)
+        super().__init__(f"{source}: {self.reason}")
 
 
 class FaultError(RevelioError):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
@@ -21,15 +22,23 @@ BUNDLED = Path(str(files("revelio") / "bundled"))
 _PAGE = r"^(https?://\S+)?$"
 
 
+def _without_password(page: str) -> str:
+    """Everybody who may see an answer sees its links; a browser asks for the password itself."""
+    return re.sub(r"(?<=://)[^/?#]*@", "", page)
+
+
+_Page = Annotated[str, AfterValidator(_without_password)]
+
+
 class Backend(BaseModel):
     """One tool's backend in one system."""
 
     model_config = ConfigDict(extra="forbid")
     url: str = Field(description="Address that Revelio itself asks, for example http://prometheus:9090")
-    link: str = Field(
+    link: _Page = Field(
         "", pattern=_PAGE, description="Base address for deep links (elasticsearch: a Kibana), as a person's browser reaches it"
     )
-    grafana: str = Field(
+    grafana: _Page = Field(
         "",
         pattern=_PAGE,
         description="Base address of a Grafana: links open its Explore page, with `datasource` (prometheus)",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from revelio.catalog import Catalog
+from revelio.clean_text import redact, secrets_in
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
 from revelio.settings import Backend, SystemSettings
@@ -52,6 +53,7 @@ class System:
         self.catalog = catalog
         self.tools = dict(tools)
         self.limits = limits or Limits()
+        self._secrets = {name: secrets_in(backend.url) for name, backend in settings.backends.items()}
         self._inventory: SingleFlightCache[tuple[Entity, ...]] = SingleFlightCache(64, INVENTORY_S)
         self._concurrency = {name: ConcurrencyLimit(name, self.limits.seconds) for name in self.tools}
 
@@ -144,6 +146,10 @@ class System:
     def _in_time(self, name: str, answer: Future[T], deadline: float) -> T:
         try:
             return answer.result(timeout=max(0.0, deadline - time.monotonic()))
+        except SourceError as error:
+            if any(secret in error.reason for secret in self._secrets.get(name, ())):
+                raise SourceError(name, redact(error.reason, self._secrets[name])) from None
+            raise
         except TimeoutError as error:
             if answer.done():
                 raise

@@ -11,6 +11,8 @@ from asgi_correlation_id import correlation_id
 from opentelemetry import trace
 from pythonjsonlogger.json import JsonFormatter
 
+from revelio.clean_text import printable, redact
+
 
 class JsonLines(JsonFormatter):
     """One JSON object per line, in the names of the Elastic Common Schema."""
@@ -27,6 +29,7 @@ class JsonLines(JsonFormatter):
 
     def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
         """Add the ids of the request and of the span in progress."""
+        log_data = {k: redact(v) if isinstance(v, str) else v for k, v in log_data.items()}
         if correlation_id.get():
             log_data["http.request.id"] = correlation_id.get()
         span = trace.get_current_span().get_span_context()
@@ -44,7 +47,7 @@ class TextLines(logging.Formatter):
         request = f" [{correlation_id.get()}]" if correlation_id.get() else ""
         message = record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
         line = f"{at} {record.levelname}{request} {record.name}: {message}"
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        return printable(redact(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line))
 
 
 def start_logs(form: Literal["text", "json"] | str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from revelio.clean_text import redact
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, console, emit
 from revelio.errors import RevelioError
@@ -59,7 +60,7 @@ def _examine() -> Iterator[Finding]:
     except RevelioError as error:
         yield Finding("settings", "broken", str(error), "correct it; docs/reference/settings.md lists every setting")
         return
-    yield Finding("settings", "good", f"listens on {settings.host}:{settings.port}, stores in {settings.database}")
+    yield Finding("settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact(settings.database)}")
     service = Service(settings)
     yield _try(
         "catalog", lambda: f"{len(service.catalog.tools)} tools, {len(service.catalog.templates)} templates", "correct the file"

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
+
+from revelio.clean_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import TaskID
 
 PIPED_WIDTH = 120
+_C1 = re.compile(r"[\x7f-\x9f]")
+"""Controls that JSON leaves as they are, and a terminal may obey."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -23,14 +28,22 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text."
 def console(*, stderr: bool = False) -> Console:
     """A console on standard output; text that goes to a file or pipe is 120 columns wide and has no colour."""
     from rich.console import Console  # 120 ms that `--help` and `--json` need not pay
+    from rich.segment import Segment
+
+    class Printable(Console):
+        def render(self, *what: Any, **options: Any) -> Iterator[Segment]:
+            """Names come from telemetry: what a terminal would obey is spelled out, and styles are Rich's own."""
+            for segment in super().render(*what, **options):
+                yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else PIPED_WIDTH, highlight=False, soft_wrap=False)
+    return Printable(file=stream, width=None if stream.isatty() else PIPED_WIDTH, highlight=False, soft_wrap=False)
 
 
 def emit(value: object) -> None:
     """Print a value (Pydantic model, dataclass, mapping, sequence) as JSON on standard output."""
-    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+    text = json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(_C1.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[int] = ()) -> None:
@@ -48,13 +61,13 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
 
 def say(message: str) -> None:
     """One line for the person, on standard error, so that standard output stays what was asked for."""
-    typer.echo(message, err=True)
+    typer.echo(printable(message), err=True)
 
 
 def complain(message: str) -> None:
     """An error that was foreseen."""
     typer.secho("error: ", err=True, fg="red", nl=False)
-    typer.echo(message, err=True)
+    typer.echo(printable(message), err=True)
 
 
 class StepBars:

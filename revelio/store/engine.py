@@ -66,9 +66,7 @@ def open_engine(url: str) -> Engine:
             raise ArgumentError("Revelio keeps its store in SQLite (sqlite:///FILE) or Postgres (postgresql://USER@HOST/NAME)")
         migrate(engine)
     except (ArgumentError, CommandError, ImportError, OSError, SQLAlchemyError) as error:
-        raise StoreError(
-            f"the database {_masked(url)} cannot be opened: {reason(error)}; check the setting `database`"
-        ) from error
+        raise StoreError(f"the database {url} cannot be opened: {reason(error)}; check the setting `database`") from error
     return engine
 
 
@@ -146,10 +144,3 @@ def reason(error: Exception) -> str:
     """The first line of the database's own words."""
     words = str(getattr(error, "orig", None) or error)
     return words.splitlines()[0] if words else type(error).__name__
-
-
-def _masked(url: str) -> str:
-    try:
-        return make_url(url).render_as_string(hide_password=True)
-    except ArgumentError:
-        return "named in the settings"

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from revelio.clean_text import printable
 from revelio.integrations.compact import compact
 from revelio.store import Feedback, SavedAnswer, Verdict
 from revelio.types import RankedQuery, Result, fill
@@ -83,7 +84,7 @@ def plain_message(text: str, *, user: str = "", quote: str = "") -> Message:
 
 def escape(text: str) -> str:
     """Text that Slack shows as it is: no mention, no link, no markup entity."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def cut(text: str, limit: int) -> str:
@@ -182,6 +183,6 @@ def _code(text: str) -> Block:
 
 
 def _text(text: str, **style: bool) -> Block:
-    element: Block = {"type": "text", "text": cut(text, MAX_CODE) or " "}
+    element: Block = {"type": "text", "text": cut(printable(text), MAX_CODE) or " "}
     wanted = {name: True for name, on in style.items() if on}
     return element | ({"style": wanted} if wanted else {})
