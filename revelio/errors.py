@@ -17,6 +17,10 @@ class InvalidInputError(RevelioError):
     """The caller gave something unusable: an empty report, an unknown option, a file that does not parse."""
 
 
+class MissingExtraError(InvalidInputError):
+    """A package that a plain install leaves out is missing; the message names the extra that brings it."""
+
+
 class NotFoundError(RevelioError):
     """A named thing (incident, system, query, recommendation) does not exist."""
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import wraps
-from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
 
 from opentelemetry import trace
 
 from revelio.errors import InvalidInputError
+from revelio.extras import extras_for
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,20 +56,17 @@ class Workers(ThreadPoolExecutor):
 def start_traces(endpoint: str) -> Callable[[], None]:
     """Send spans to an OTLP/HTTP address from now on; gives what sends the last ones and ends it. Nothing when it is empty.
 
-    Raises ``InvalidInputError`` when the extra that can send them is not installed.
+    Raises ``InvalidInputError`` for an address that is none, and when the extra that can send traces is not installed.
     """
     if not endpoint:
         return lambda: None
-    if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp.proto.http") is None:
-        raise InvalidInputError(
-            "telemetry.otlp_endpoint is set, but what sends traces is not installed: pip install 'revelio[otel]'"
-        )
     if not endpoint.startswith(("http://", "https://")):
         raise InvalidInputError(f"telemetry.otlp_endpoint is {endpoint!r}; it begins with http:// or https://")
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 -- an extra
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 -- an extra
-    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 -- an extra
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 -- an extra
+    with extras_for("the setting telemetry.otlp_endpoint"):
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 -- an extra
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 -- an extra
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 -- an extra
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 -- an extra
 
     provider = TracerProvider(resource=Resource.create({"service.name": "revelio"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=5)))

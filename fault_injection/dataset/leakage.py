@@ -18,7 +18,8 @@ from fault_injection.dataset.accepted_features import AcceptedFeatures, Discusse
 from fault_injection.dataset.leakage_features import RunFeatures
 from fault_injection.dataset.template_coverage import CONTROL
 from revelio.encoders.report import Floats
-from revelio.errors import DatasetError, RevelioError
+from revelio.errors import DatasetError
+from revelio.extras import extras_for
 
 LEAST_INCIDENTS = 3
 """With fewer there is nothing to hold out."""
@@ -188,8 +189,6 @@ def _folds(right: np.ndarray, run: np.ndarray) -> np.ndarray:
 
 
 def _tree() -> Any:
-    try:
+    with extras_for("finding artefacts"):
         from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415  only training set-ups have it
-    except ModuleNotFoundError as error:
-        raise RevelioError("telling artefacts takes scikit-learn; run `make install` or install revelio[train]") from error
     return DecisionTreeClassifier(max_depth=DEPTH, random_state=0)

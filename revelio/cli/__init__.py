@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 
 from revelio.errors import RevelioError
+from revelio.extras import extras_for
+
+TESTBED_VERBS = {"campaign", "faults", "testbed"}
+"""Verbs that need all of that extra, whichever of its packages they import first."""
 
 
 def main() -> None:
@@ -13,7 +17,8 @@ def main() -> None:
     from revelio.cli.output import complain
 
     try:
-        build()()
+        with extras_for("this command", "testbed" if set(sys.argv[1:2]) & TESTBED_VERBS else ""):
+            build()()
     except RevelioError as error:
         complain(str(error))
         sys.exit(1)

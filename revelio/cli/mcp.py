@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from revelio.cli.engine import open_service
 from revelio.cli.output import Json, emit, say
-from revelio.errors import RevelioError
+from revelio.extras import extras_for
 
 TOOLS = ("list_places", "recommend", "run_query", "give_feedback")
 
@@ -23,12 +21,11 @@ def mcp(json: Json = False) -> None:
       revelio mcp --json
       revelio mcp
     """
-    if find_spec("mcp") is None:
-        raise RevelioError("the MCP server needs a package that is not installed: pip install 'revelio[mcp]', or make install")
+    with extras_for("the MCP server"):
+        from revelio.integrations.mcp import mcp_server
     if json:
         emit({"mcpServers": {"revelio": {"command": "revelio", "args": ["mcp"]}}, "tools": TOOLS})
         return
-    from revelio.integrations.mcp import mcp_server
 
     service = open_service()
     say("Revelio's tools are on standard input and output; Ctrl-C ends it")

@@ -11,8 +11,9 @@ import typer
 from revelio.cli.catalog import settings_catalog
 from revelio.cli.evaluate import DATASET, show
 from revelio.cli.output import Json, StepBars, complain, emit, say, table
-from revelio.cli.train import Device, needs_training_packages
+from revelio.cli.train import Device
 from revelio.errors import InvalidInputError
+from revelio.extras import extras_for
 
 if TYPE_CHECKING:
     from revelio.training.arguments import TrainArguments
@@ -58,7 +59,7 @@ def study(
       revelio study --transfer --encoder revelio/bundled/model
       revelio study --json > study.json
     """
-    with needs_training_packages():
+    with extras_for("training"):
         from revelio.evaluation.study import study as compare
         from revelio.training.arguments import TrainArguments
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +11,7 @@ import typer
 
 from revelio.cli.catalog import settings_catalog
 from revelio.cli.output import Json, StepBars, emit, say
-from revelio.errors import RevelioError
+from revelio.extras import extras_for
 
 
 class Device(StrEnum):
@@ -22,17 +20,6 @@ class Device(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
     CUDA = "cuda"
-
-
-@contextmanager
-def needs_training_packages() -> Iterator[None]:
-    """Imports in the block need the packages of training; ``RevelioError`` says what to install where they are not there."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise RevelioError(
-            f"training needs {error.name}, which is not installed; run `make install` or install revelio[train]"
-        ) from error
 
 
 def train(
@@ -63,7 +50,7 @@ def train(
 
     Every epoch leaves a line in training.jsonl in the model's folder. Started by torchrun, all processes train one model.
     """
-    with needs_training_packages():
+    with extras_for("training"):
         from revelio.training.arguments import TrainArguments
         from revelio.training.train import train as fit
 

@@ -19,6 +19,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from revelio.errors import StoreError
+from revelio.extras import extras_for
 
 _WAIT_S = 10.0
 """How long a writer waits for another one."""
@@ -46,7 +47,8 @@ class Database:
 
 
 def open_engine(url: str) -> Engine:
-    """An engine on an up-to-date database; ``StoreError`` when it cannot be opened or migrated.
+    """An engine on an up-to-date database; ``StoreError`` when it cannot be opened or migrated, ``MissingExtraError``
+    when its driver is not installed.
 
     A commit under the execution option ``revelio_write="durable"`` is on disk when it returns, on SQLite (WAL) as on
     Postgres; one under ``"quick"`` outlives the process, but perhaps not a power cut.
@@ -60,7 +62,8 @@ def open_engine(url: str) -> Engine:
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
         elif address.get_backend_name() == "postgresql":
-            engine = create_engine(address, pool_pre_ping=True, connect_args={"connect_timeout": int(_WAIT_S)})
+            with extras_for("a database in Postgres"):
+                engine = create_engine(address, pool_pre_ping=True, connect_args={"connect_timeout": int(_WAIT_S)})
             event.listen(engine, "begin", _begin_postgres)
         else:
             raise ArgumentError("Revelio keeps its store in SQLite (sqlite:///FILE) or Postgres (postgresql://USER@HOST/NAME)")

@@ -7,8 +7,11 @@ from pkgutil import resolve_name
 from typing import cast
 
 from revelio.catalog import ToolSpec
+from revelio.errors import MissingExtraError
+from revelio.extras import extras_for
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Tool
+from revelio.tools.not_installed import NotInstalled
 
 Factory = Callable[[ToolSpec, Backend, Limits], Tool]
 
@@ -25,8 +28,16 @@ TOOLS = {
 
 
 def make_tool(spec: ToolSpec, backend: Backend, limits: Limits) -> Tool | None:
-    """The tool of that catalog entry; None when its name has no implementation. Connects to nothing."""
+    """The tool of that catalog entry; None when its name has no implementation. Connects to nothing.
+
+    Where the client library of its backend is not installed, the tool only shows its queries and says which extra is missing.
+    """
     place = TOOLS.get(spec.name)
     if place is None:
         return None
-    return cast(Factory, resolve_name(place))(spec, backend, limits)
+    try:
+        with extras_for("this tool"):
+            factory = cast(Factory, resolve_name(place))
+    except MissingExtraError as error:
+        return NotInstalled(spec, str(error))
+    return factory(spec, backend, limits)

@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 
-from revelio.errors import AccessError, InvalidInputError
+from revelio.errors import AccessError
+from revelio.extras import extras_for
 from revelio.settings import OidcSettings
 
 _WAIT_S = 10.0
@@ -51,11 +52,9 @@ class Provider:
     """One identity provider. Raises ``AccessError`` for whatever it does not vouch for, or when it does not answer."""
 
     def __init__(self, settings: OidcSettings) -> None:
-        """``InvalidInputError`` when the library for this is not installed."""
-        try:
+        """``MissingExtraError`` when the library for this is not installed."""
+        with extras_for("the setting `oidc`"):
             import authlib  # noqa: F401, PLC0415
-        except ImportError as error:
-            raise InvalidInputError("the setting `oidc` needs the package authlib: pip install 'revelio[oidc]'") from error
         self._settings = settings
 
     def start(self, back: str, onward: str) -> tuple[str, Attempt]:

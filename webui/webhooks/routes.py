@@ -37,7 +37,6 @@ _ABOUT = {
     422: "The body is no webhook of this source, or names no system; the detail says what",
     503: "The database fails; send it again",
 }
-_NO_SLACK = "Slack is not set up here: set slack.signing_secret and slack.bot_token; see docs/how-to/slack.md."
 
 
 class AlertView(BaseModel):
@@ -83,7 +82,7 @@ def _add_slack(router: APIRouter, behind: WebhookRuntime) -> None:
     async def from_slack(request: Request) -> Response:
         bot = behind.bot
         if bot is None:
-            raise HTTPException(404, _NO_SLACK)
+            raise HTTPException(404, behind.why_no_bot)
         from revelio.integrations.slack.transport import over_http  # noqa: PLC0415 -- as above
 
         body, headers = await request.body(), dict(request.headers)

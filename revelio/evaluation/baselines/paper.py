@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
-from revelio.errors import RevelioError
 from revelio.evaluation.method import Example, Scores, from_weights
 from revelio.evaluation.method import Floats as Doubles
+from revelio.extras import extras_for
 from revelio.types import Evidence, Incident, Query
 
 if TYPE_CHECKING:
@@ -38,10 +38,8 @@ class PaperArchitecture:
 
     def fit(self, examples: Sequence[Example]) -> None:
         """One case for each report; those without an answer teach nothing."""
-        try:
+        with extras_for("the paper's architecture"):
             from revelio.evaluation.baselines.paper_network import trained  # noqa: PLC0415  only training set-ups have torch
-        except ModuleNotFoundError as error:
-            raise RevelioError("the paper's architecture needs torch; run `make install` or install revelio[train]") from error
         rng = np.random.default_rng(0)
         cases = []
         for example in examples:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from revelio.errors import RevelioError
 from revelio.evaluation.baselines.words import words
 from revelio.evaluation.method import Example, Scores, from_logits
+from revelio.extras import extras_for
 from revelio.types import Incident, Query
 
 _NOTHING = "(nothing)"
@@ -30,12 +30,10 @@ class TfIdf:
 
     def fit(self, examples: Sequence[Example]) -> None:
         """One sample for each accepted template of each report; incidents with none teach when to abstain."""
-        try:
+        with extras_for("the tf-idf baseline"):
             from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415  only training set-ups have it
             from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
             from sklearn.pipeline import make_pipeline  # noqa: PLC0415
-        except ModuleNotFoundError as error:
-            raise RevelioError("the tf-idf baseline needs scikit-learn; run `make install` or install revelio[train]") from error
         texts, classes, weights = [], [], []
         for example in examples:
             right = sorted({q.template.id for q in example.best})

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from revelio.catalog import Catalog
 from revelio.encoders.query import COMPONENT, NEIGHBOURS, OWN, RARITY, EncodedIncident, QueryEncoder
 from revelio.encoders.report import HashingEncoder
-from revelio.errors import RevelioError
 from revelio.evaluation.method import Example, Scores, from_weights
+from revelio.extras import extras_for
 from revelio.types import Incident, Query
 
 COLUMNS = (*(n for n in OWN if n not in RARITY), *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS)
@@ -38,10 +38,8 @@ class BoostedTrees:
 
     def fit(self, examples: Sequence[Example]) -> None:
         """One incident once, whoever reported it."""
-        try:
+        with extras_for("the baseline of boosted trees"):
             from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415  only training set-ups have it
-        except ModuleNotFoundError as error:
-            raise RevelioError("boosted trees need scikit-learn; run `make install` or install revelio[train]") from error
         rng = np.random.default_rng(0)
         rows, right = [], []
         for example in {e.incident.id: e for e in examples}.values():
