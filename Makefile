@@ -2,6 +2,7 @@
 .PHONY: help run install test test-stack test-hostile check stack bench model reference recording lock
 APP ?= shop
 STACK ?= stack
+WORKERS ?= 2
 BIN := .venv/bin
 
 help: ## these lines
@@ -12,8 +13,8 @@ run: .venv/.run ## the web page and API with the recorded incidents on http://12
 
 install: .venv/.dev ## everything for development, torch included
 
-test: .venv/.dev ## every test that needs no Docker engine
-	$(BIN)/pytest -m "not stack"
+test: .venv/.dev ## every test that needs no Docker engine, on WORKERS processors (by default 2)
+	$(BIN)/pytest -m "not stack" -n $(WORKERS) --dist loadfile
 
 test-stack: .venv/.dev ## the tests against the real stack
 	$(BIN)/pytest -m "$(STACK)"

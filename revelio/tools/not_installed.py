@@ -13,7 +13,7 @@ class NotInstalled:
 
     def __init__(self, spec: ToolSpec, reason: str) -> None:
         self.name = spec.name
-        self.remembers = False
+        self.retrospective = False
         self.reason = reason
 
     def ping(self) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,6 @@ from fault_injection.kinds.code_bugs import INPUTS, Bug, bugs
 from tests.fault_injection.traces import telling_words
 
 APPS = ("forum", "travel")
-BUGS = [(app, number) for app in APPS for number in range(len(bugs(app)))]
 SUSPICIOUS = re.compile(
     r"\b(bug\w*|broke\w*|break\w*|fail\w*|wrong\w*|leak\w*|slow\w*|corrupt\w*|crash\w*|mutat\w*|mistake\w*|raise\w*|oops|hack\w*"
     r"|fixme|todo|stale|evil|bogus|fake|dummy|test)\b",
@@ -26,69 +25,91 @@ ONLY_BY_A_QUEUE = {"notifier"}
 """Services in whose pages no user of the corpus looks."""
 
 
-def bug_of(form: tuple[str, int]) -> Bug:
-    return bugs(form[0])[form[1]]
+@cache
+def text(file: str) -> str:
+    return (Path("testbed") / file.removeprefix("/app/")).read_text(encoding="utf-8")
 
 
 def source(bug: Bug) -> str:
-    return (Path("testbed") / bug.file.removeprefix("/app/")).read_text(encoding="utf-8")
+    return text(bug.file)
 
 
-def named(form: tuple[str, int]) -> str:
-    bug = bug_of(form)
-    return f"{form[0]}-{bug.kind}-{bug.service}-{bug.strength}-{form[1]}"
+@cache
+def tree(source: str) -> str:
+    return ast.dump(ast.parse(source))
+
+
+def named(app: str) -> dict[str, Bug]:
+    """Every bug of an application, by a name to find it by."""
+    return {f"{app}-{b.kind}-{b.service}-{b.strength}-{n}": b for n, b in enumerate(bugs(app))}
 
 
 def added(bug: Bug) -> str:
     """The words that the patched source has more of than the source."""
-    lines = difflib.ndiff(source(bug).splitlines(), bug.patch(source(bug)).splitlines())
-    gone, new = Counter[str](), Counter[str]()
-    for line in lines:
-        if line[:2] in ("- ", "+ "):
-            (gone if line[0] == "-" else new).update(re.findall(r"[A-Za-z]+", line[2:]))
-    return " ".join(new - gone)
+    new, old = (Counter(re.findall(r"[A-Za-z]+", text)) for text in (bug.patch(source(bug)), source(bug)))
+    return " ".join(new - old)
 
 
-@pytest.mark.parametrize("form", BUGS, ids=named)
-def test_what_a_bug_replaces_is_there_once(form: tuple[str, int]) -> None:
-    bug = bug_of(form)
-    assert [source(bug).count(find) for find, _ in bug.edits] == [1] * len(bug.edits)
+@cache
+def imports(path: Path) -> tuple[Path, ...]:
+    """The application's own files that a file imports."""
+    found: list[Path] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("apps."):
+            below = Path("testbed", *node.module.split("."))
+            modules = [below.with_suffix(".py"), *((below / name.name).with_suffix(".py") for name in node.names)]
+            found += [module for module in modules if module.is_file()]
+    return tuple(found)
 
 
-@pytest.mark.parametrize("form", BUGS, ids=named)
-def test_the_patched_file_compiles_and_differs(form: tuple[str, int]) -> None:
-    bug = bug_of(form)
-    patched = bug.patch(source(bug))
-    compile(patched, bug.file, "exec", dont_inherit=True)
-    assert ast.dump(ast.parse(patched)) != ast.dump(ast.parse(source(bug)))
-
-
-@pytest.mark.parametrize("form", BUGS, ids=named)
-def test_the_patched_file_reads_like_any_other(form: tuple[str, int]) -> None:
-    bug = bug_of(form)
-    new = added(bug)
-    assert telling_words(new) == set()
-    assert SUSPICIOUS.findall(new) == []
-    assert max(map(len, bug.patch(source(bug)).splitlines())) <= 130
-
-
-@pytest.mark.parametrize("form", BUGS, ids=named)
-def test_a_bug_is_in_a_file_that_its_service_runs(form: tuple[str, int]) -> None:
-    app, bug = form[0], bug_of(form)
-    start = Path("testbed") / app_named(app, Path("unused")).main_file(bug.service).removeprefix("/app/")
+@cache
+def run_by(app: str, service: str) -> frozenset[Path]:
+    """Every file of the application that a service loads."""
+    todo = [Path("testbed") / app_named(app, Path("unused")).main_file(service).removeprefix("/app/")]
     seen: set[Path] = set()
-    todo = [start]
     while todo:
         path = todo.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("apps."):
-                below = Path("testbed", *node.module.split("."))
-                modules = [below.with_suffix(".py"), *((below / name.name).with_suffix(".py") for name in node.names)]
-                todo += [module for module in modules if module.is_file()]
-    assert Path("testbed") / bug.file.removeprefix("/app/") in seen
+        if path not in seen:
+            seen.add(path)
+            todo += imports(path)
+    return frozenset(seen)
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_what_a_bug_replaces_is_there_once(app: str) -> None:
+    assert [name for name, bug in named(app).items() if any(source(bug).count(find) != 1 for find, _ in bug.edits)] == []
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_the_patched_file_compiles_and_differs(app: str) -> None:
+    same = []
+    for name, bug in named(app).items():
+        patched = bug.patch(source(bug))
+        compile(patched, f"{name}: {bug.file}", "exec", dont_inherit=True)
+        if tree(patched) == tree(source(bug)):
+            same.append(name)
+    assert same == []
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_the_patched_file_reads_like_any_other(app: str) -> None:
+    odd = {}
+    for name, bug in named(app).items():
+        new = added(bug)
+        suspicious = telling_words(new) | set(SUSPICIOUS.findall(new))
+        suspicious |= {line for line in bug.patch(source(bug)).splitlines() if len(line) > 130}
+        if suspicious:
+            odd[name] = suspicious
+    assert odd == {}
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_a_bug_is_in_a_file_that_its_service_runs(app: str) -> None:
+    assert [
+        name
+        for name, bug in named(app).items()
+        if Path("testbed") / bug.file.removeprefix("/app/") not in run_by(app, bug.service)
+    ] == []
 
 
 @pytest.mark.parametrize("app", APPS)
@@ -99,10 +120,12 @@ def test_each_service_that_users_notice_raises_in_two_functions_or_more(app: str
             assert len({b.function for b in raising if (b.service, b.strength) == (service, strength)}) >= 2, (service, strength)
 
 
-@pytest.mark.parametrize("form", [form for form in BUGS if bug_of(form).kind == "exception_on_input"], ids=named)
-def test_what_raises_does_so_with_pythons_own_words(form: tuple[str, int]) -> None:
-    tree = ast.parse(f"async def function():\n    {bug_of(form).statements.strip()}")
-    assert not any(isinstance(node, (ast.Raise, ast.Assert)) for node in ast.walk(tree))
+@pytest.mark.parametrize("app", APPS)
+def test_what_raises_does_so_with_pythons_own_words(app: str) -> None:
+    for name, bug in named(app).items():
+        if bug.kind == "exception_on_input":
+            statements = ast.parse(f"async def function():\n    {bug.statements.strip()}")
+            assert not any(isinstance(node, (ast.Raise, ast.Assert)) for node in ast.walk(statements)), name
 
 
 @pytest.mark.parametrize(
