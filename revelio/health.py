@@ -44,13 +44,17 @@ class HealthMonitor:
         names = tuple(names)
         with self._lock:
             now = time.time()
-            stale = [n for n in names if n not in self._asking and now - (self._at(n) or 0.0) >= FRESH_S]
+            stale = [n for n in names if n not in self._asking and abs(now - (self._at(n) or 0.0)) >= FRESH_S]
             self._asking.update(stale)
         if stale:
             pool = ThreadPoolExecutor(max_workers=len(stale), thread_name_prefix="health")
             asked = [pool.submit(self._ask, name) for name in stale]
             pool.shutdown(wait=False)
             wait(asked, timeout=wait_s)
+        return self.known(names)
+
+    def known(self, names: Iterable[str]) -> dict[str, Health]:
+        """The health of these systems as it was last seen. Asks nothing."""
         with self._lock:
             return {name: self._known.get(name, Health(None)) for name in names}
 

@@ -111,13 +111,17 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address to listen on; other than loopback needs `accounts`")
     port: int = Field(8000, ge=1, le=65535, description="Port to listen on")
     accounts: bool = Field(False, description="Whether people have to sign in, and programs need a token")
-    names: list[str] = Field([], description="Names with a dot that the server answers to, such as revelio.example.com")
+    names: list[str] = Field(
+        [], description="Names that the server answers to besides localhost and addresses, such as revelio.example.com"
+    )
     trusted_proxies: list[IPvAnyNetwork] = Field(
         [],
         description="Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, "
         "such as 127.0.0.1 or 10.0.0.0/8",
     )
-    rate_limit: int = Field(600, ge=0, description="Requests a minute that each account may make; 0 for any number")
+    rate_limit: int = Field(
+        600, ge=0, description="Requests a minute that each account, and each address without one, may make; 0 for any number"
+    )
     oidc: OidcSettings | None = Field(None, description="Identity provider, see below; needs `accounts`")
     database: str = Field("sqlite:///var/revelio.db", description="SQLAlchemy address of the store")
     mask: list[Literal["secrets", "emails", "cards", "addresses"]] = Field(

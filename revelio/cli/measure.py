@@ -195,7 +195,7 @@ def _server(environment: dict[str, str]) -> Iterator[HTTPConnection]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
-        own = environment | {"REVELIO_DATABASE": f"sqlite:///{folder}/bench.db"}
+        own = environment | {"REVELIO_DATABASE": f"sqlite:///{folder}/bench.db", "REVELIO_RATE_LIMIT": "0"}
         command = [_command(), "serve", "--port", str(port)]
         process = subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:

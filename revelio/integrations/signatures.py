@@ -34,11 +34,12 @@ def signed_by_pagerduty(body: bytes, header: str, secret: str) -> bool:
 
 
 def signed_by_grafana(body: bytes, signature: str, secret: str, *, timestamp: str | None, now: float) -> bool:
-    """True when ``X-Grafana-Alerting-Signature`` fits the body, and the timestamp header, where there is one, is fresh."""
-    if not secret:
+    """True when ``X-Grafana-Alerting-Signature`` fits body and timestamp, and the timestamp is fresh.
+
+    One without a timestamp could be sent again by whoever once saw it, so it is refused.
+    """
+    if not secret or timestamp is None:
         return False
-    if timestamp is None:
-        return _same(signature.strip().lower(), _hmac(body, secret))
     if not timestamp.isdecimal() or len(timestamp) > 12 or abs(now - int(timestamp)) > MAX_AGE_S:
         return False
     return _same(signature.strip().lower(), _hmac(f"{timestamp}:".encode() + body, secret))

@@ -223,3 +223,17 @@ def test_secrets_in_an_alert_are_masked_before_they_are_kept(service: Service) -
     assert incident is not None
     for text in (incident.title, incident.report):
         assert "hunter2" not in text and "jo@example.com" not in text and "fails" in text
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("depth", [400, 500, 900, 50_000])
+def test_webhook_that_is_nested_deeply_is_refused(server: Server, source: str, depth: int) -> None:
+    labels = b'{"a":' * depth + b"1" + b"}" * depth
+    body = b'{"status": "firing", "groupKey": "k", "event": {"data": ' + labels + b'}, "alerts": [{"labels": ' + labels + b"}]}"
+    reply = server.client.post(f"/api/v1/webhooks/{source}", content=body)
+    assert reply.status_code == 422, reply.text
+
+
+@pytest.mark.parametrize("incident", ["9" * 22, "-1", "0"])
+def test_id_that_no_database_holds_is_refused(server: Server, incident: str) -> None:
+    assert server.client.get(f"/api/v1/webhooks/incidents/{incident}").status_code == 422

@@ -262,3 +262,33 @@ def test_routes_say_what_to_do_where_slack_is_not_set_up(settings: Settings, ser
         reply = http.command()
         assert reply.status_code == 404
         assert "slack.signing_secret" in reply.text
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "body"),
+    [
+        ("/slack/actions", "form", form({"payload": tree}))
+        for tree in (
+            "null",
+            "[]",
+            "1",
+            '"x"',
+            "{",
+            "[" * 2_000,
+            '{"type": "block_actions", "actions": [1]}',
+            '{"type": "block_actions"}',
+        )
+    ]
+    + [
+        ("/slack/events", "json", tree)
+        for tree in (b"null", b"[]", b"1", b'"x"', b"{", b"[" * 50_000, b'{"type": "event_callback", "event": [1]}', b"\xff\xfe")
+    ]
+    + [("/slack/commands", "form", body) for body in (b"", b"payload=%ff", b"command=/revelio&text=x", b"a=" * 500)],
+)
+def test_signed_deliveries_of_no_shape_that_slack_sends_are_refused(
+    http: Http, caplog: pytest.LogCaptureFixture, path: str, kind: str, body: bytes
+) -> None:
+    reply = http.post(path, body, kind=kind)
+    assert reply.status_code in (200, 400, 401, 404), reply.status_code
+    assert "Traceback" not in caplog.text
+    assert not [record for record in caplog.records if record.exc_info]

@@ -46,3 +46,7 @@ def test_another_site_cannot_use_the_assistants_address(client: TestClient) -> N
 
 def test_slack_that_is_not_set_up_is_said_to_be_so(client: TestClient) -> None:
     assert client.post("/slack/events", json={}).status_code == 404
+
+
+def test_nothing_is_streamed_to_an_assistant_that_only_listens(client: TestClient) -> None:
+    assert client.get("/mcp", headers={"Accept": "text/event-stream"}).status_code == 405

@@ -210,6 +210,8 @@ def settings(folder: Path, *records: Record) -> Settings:
     dead = {"prometheus": Backend(url="http://127.0.0.1:9", link="http://127.0.0.1:9")}
     return Settings(
         database=f"sqlite:///{folder}/revelio.db",
+        names=["testserver"],
+        rate_limit=0,
         model=folder / "model",
         incidents=folder / "incidents",
         catalog=[catalog],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -18,6 +19,8 @@ from webui.accounts.rate_limit import RateLimit
 from webui.errors import for_program, problem_response
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_UNCOUNTED = re.compile(r"/static/.*|/healthz|/readyz|/metrics")
+"""What monitoring asks for, and what a page is made of."""
 _WRONG_TOKENS = (30, 10.0)
 """Unknown tokens from one address: so many at once, then one every so many seconds."""
 
@@ -25,7 +28,7 @@ _WRONG_TOKENS = (30, 10.0)
 class AccessMiddleware:
     """Finds out who sends a request, and refuses what they may not do.
 
-    Where ``required`` is False (loopback, no accounts) everybody may do everything.
+    Where ``required`` is False (loopback, no accounts) everybody may do everything, as often as an account may.
     """
 
     def __init__(self, app: ASGIApp, store: Store, *, required: bool, per_minute: int) -> None:
@@ -40,7 +43,7 @@ class AccessMiddleware:
         """One request."""
         if scope["type"] == "http":
             request = Request(scope)
-            refused = await self._admit(request) if self.required else None
+            refused = await self._admit(request) if self.required else self._count(request, address_of(request))
             if refused is not None:
                 await refused(scope, receive, send)
                 return
@@ -51,7 +54,7 @@ class AccessMiddleware:
     async def _admit(self, request: Request) -> Response | None:
         need = need_of(request.method, request.scope["path"])
         if need == "anybody":
-            return None
+            return self._count(request, address_of(request))
         try:
             person = await run_in_threadpool(self._identify, request)
         except StoreError as error:
@@ -67,7 +70,12 @@ class AccessMiddleware:
             return problem_response(
                 request, 403, f"This needs the role {need}; {person.name} is a {person.role} here. Ask an admin."
             )
-        wait = self.pace.wait(str(person.user_id)) if self.pace else 0
+        return self._count(request, f"user {person.user_id}")
+
+    def _count(self, request: Request, caller: str) -> Response | None:
+        if self.pace is None or _UNCOUNTED.fullmatch(request.scope["path"]):
+            return None
+        wait = self.pace.wait(caller)
         return _slow_down(request, wait) if wait else None
 
     def _identify(self, request: Request) -> Person | None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import httpx
+from pydantic import BaseModel, StringConstraints
 
 from revelio.errors import AccessError
 from revelio.extras import extras_for
 from revelio.settings import OidcSettings
 
 _WAIT_S = 10.0
+_LONGEST = 1_000_000
+"""Bytes of what the provider publishes of itself."""
+_Address = Annotated[str, StringConstraints(pattern=r"^https?://[^/\s\\][^\s\\]*$", max_length=2_000)]
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
 """Signed with a key that the provider publishes. ``none`` and shared secrets are not among them."""
 
@@ -35,8 +40,11 @@ class Attempt:
     def load(cls, cookie: str) -> Attempt:
         """From the cookie; ``AccessError`` when there is none."""
         try:
-            return cls(**json.loads(bytes.fromhex(cookie)))
-        except (ValueError, TypeError) as error:
+            attempt = cls(**json.loads(bytes.fromhex(cookie)))
+            if not all(isinstance(value, str) for value in asdict(attempt).values()):
+                raise TypeError("not text")
+            return attempt
+        except (ValueError, TypeError, RecursionError) as error:
             raise AccessError("This did not begin here, or took too long. Sign in again.") from error
 
 
@@ -46,6 +54,15 @@ class Vouched:
 
     subject: str
     name: str
+
+
+class Description(BaseModel):
+    """What a provider says of itself, as far as this needs it."""
+
+    issuer: str
+    authorization_endpoint: _Address
+    token_endpoint: _Address
+    jwks_uri: _Address
 
 
 class Provider:
@@ -62,7 +79,7 @@ class Provider:
         state, nonce, verifier = (secrets.token_urlsafe(48) for _ in range(3))
         attempt = Attempt(state, nonce, verifier, onward)
         with self._client(back) as client:
-            endpoint = self._described()["authorization_endpoint"]
+            endpoint = self._described().authorization_endpoint
             url, _ = client.create_authorization_url(
                 endpoint, state=attempt.state, code_verifier=attempt.verifier, nonce=attempt.nonce
             )
@@ -79,13 +96,16 @@ class Provider:
             with self._client(back) as client:
                 described = self._described()
                 token = client.fetch_token(
-                    described["token_endpoint"],
+                    described.token_endpoint,
                     authorization_response=arrived,
                     state=attempt.state,
                     code_verifier=attempt.verifier,
                 )
                 claims = self._verified(described, token["id_token"], attempt.nonce)
-        except (httpx.HTTPError, AuthlibBaseError, JoseError, KeyError, ValueError, TypeError) as error:
+        except (
+            *(httpx.HTTPError, httpx.InvalidURL, AuthlibBaseError, JoseError),
+            *(LookupError, ValueError, TypeError, AttributeError, RecursionError),  # the libraries', over odd documents
+        ) as error:
             raise AccessError(f"{self._settings.title} did not sign you in ({type(error).__name__}). Try again.") from error
         name = next((str(claims[c]) for c in ("preferred_username", "email", "name", "sub") if claims.get(c)), "")
         return Vouched(f"{self._settings.issuer}|{claims['sub']}", name.strip()[:100])
@@ -104,26 +124,25 @@ class Provider:
             timeout=_WAIT_S,
         )
 
-    def _described(self) -> dict[str, Any]:
+    def _described(self) -> Description:
         """The provider's own description, which must be of the issuer that the settings name."""
         issuer = self._settings.issuer.rstrip("/")
         try:
-            reply = httpx.get(f"{issuer}/.well-known/openid-configuration", timeout=_WAIT_S)
-            described: dict[str, Any] = reply.raise_for_status().json()
+            described = Description.model_validate_json(_published(f"{issuer}/.well-known/openid-configuration"))
         except (httpx.HTTPError, ValueError) as error:
             raise AccessError(f"{self._settings.title} does not answer ({type(error).__name__}). Try again later.") from error
-        if str(described.get("issuer", "")).rstrip("/") != issuer:
+        if described.issuer.rstrip("/") != issuer:
             raise AccessError("The identity provider calls itself something else than the setting `oidc.issuer`. Tell an admin.")
         return described
 
-    def _verified(self, described: dict[str, Any], id_token: str, nonce: str) -> dict[str, Any]:
+    def _verified(self, described: Description, id_token: str, nonce: str) -> dict[str, Any]:
         from joserfc import jwt  # noqa: PLC0415
         from joserfc.jwk import KeySet  # noqa: PLC0415
 
-        keys = KeySet.import_key_set(httpx.get(described["jwks_uri"], timeout=_WAIT_S).raise_for_status().json())
+        keys = KeySet.import_key_set(json.loads(_published(described.jwks_uri)))
         token = jwt.decode(id_token, keys, algorithms=list(_ALGORITHMS))
         wanted = {
-            "iss": {"essential": True, "value": described["issuer"]},
+            "iss": {"essential": True, "value": described.issuer},
             "aud": {"essential": True, "value": self._settings.client_id},
             "exp": {"essential": True},
             "sub": {"essential": True},
@@ -132,3 +151,16 @@ class Provider:
         registry = jwt.JWTClaimsRegistry(leeway=60, **wanted)  # type: ignore[arg-type]
         registry.validate(token.claims)
         return token.claims
+
+
+def _published(address: str) -> bytes:
+    """What the provider publishes there. Raises ``httpx.HTTPError`` or ``ValueError``; bounded in time and size."""
+    deadline, body = time.monotonic() + _WAIT_S, bytearray()
+    # Compressed, a small answer could become a huge one.
+    with httpx.stream("GET", address, timeout=_WAIT_S, headers={"Accept-Encoding": "identity"}) as reply:
+        reply.raise_for_status()
+        for part in reply.iter_raw():
+            body += part
+            if len(body) > _LONGEST or time.monotonic() > deadline:
+                raise ValueError("too long")
+    return bytes(body)

@@ -57,6 +57,7 @@ RULES = (
         "GET /history",
         "GET /systems",
         "GET /systems/{name}",
+        "GET /systems/{name}/look",
         "GET /catalog",
         "GET /model",
         "GET /settings",
@@ -83,6 +84,7 @@ RULES = (
     *_rules(
         "responder",
         "POST /r",
+        "POST /systems/{name}/look",
         "POST /r/{answer_id}/run",
         "POST /r/{answer_id}/run-first",
         "GET /mcp",

@@ -61,7 +61,7 @@ class SecurityHeaders:
 class SameOrigin:
     """Refuses what another site makes a person's browser send: cross-site changes, and names rebound to this address.
 
-    ``names`` are those that the server has, besides loopback, addresses, and names without a dot.
+    ``names`` are those that the server has, besides loopback and addresses.
     """
 
     def __init__(self, app: ASGIApp, names: Collection[str] = ()) -> None:
@@ -82,11 +82,11 @@ class SameOrigin:
 
 
 def foreign_host(host: str, names: Collection[str] = ()) -> str:
-    """Why this Host header is refused; "" when it is not. Only a name with a dot can have been pointed here by a stranger."""
+    """Why this Host header is refused; "" when it is not. Any other name may have been pointed here by a stranger."""
     name = urlsplit(f"//{host}").hostname if _is_netloc(host) else None
     if host and name is None:
         return "The Host header is not an address."
-    if not name or is_loopback(name) or "." not in name.rstrip(".") or _is_ip(name) or name.rstrip(".") in names:
+    if not name or is_loopback(name.rstrip(".")) or _is_ip(name) or name.rstrip(".") in names:
         return ""
     return (
         f"This server does not answer to the name {name}. Use its address, http://127.0.0.1 or http://localhost with its port, "
@@ -98,11 +98,16 @@ def cross_site(request: Request) -> str:
     """Why this change is refused; "" when it is not. Programs send neither header and are let through."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
-        same = site in ("same-origin", "none")
+        same = not begun_elsewhere(request)
     else:
         origin = request.headers.get("origin")
         same = origin is None or (origin != "null" and origin.partition("://")[2] == request.headers.get("host", ""))
     return "" if same else "The request came from another site. Open Revelio's own page and send it from there."
+
+
+def begun_elsewhere(request: Request) -> bool:
+    """True when the browser says that another site began this request, be it a link there."""
+    return request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
 
 
 class BodyLimit:

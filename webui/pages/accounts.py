@@ -46,11 +46,9 @@ async def sign_in(request: Request, service: ServiceDep) -> Response:
     form = await read_form(request)
     name, onward = form.get("name", "").strip(), onward_of(form.get("next", ""))
     address = address_of(request)
-    limit: SignInRateLimit = request.app.state.sign_in_rate_limit
-    wait = limit.wait(name, address)
-    if wait:
-        words = f"Too many attempts to sign in. Wait {wait} s and try again."
-        return problem_response(request, 429, words, headers={"Retry-After": str(wait)})
+    too_often = _too_often(request, name)
+    if too_often is not None:
+        return too_often
 
     def check() -> Response:
         try:
@@ -61,6 +59,16 @@ async def sign_in(request: Request, service: ServiceDep) -> Response:
         return start_session(request, service, person, onward)
 
     return await run_in_threadpool(check)
+
+
+def _too_often(request: Request, name: str) -> Response | None:
+    """The refusal of another guess at somebody's password; None where it may be made."""
+    limit: SignInRateLimit = request.app.state.sign_in_rate_limit
+    wait = limit.wait(name, address_of(request))
+    if not wait:
+        return None
+    words = f"Too many attempts at this password. Wait {wait} s and try again."
+    return problem_response(request, 429, words, headers={"Retry-After": str(wait)})
 
 
 @account_pages.post("/sign-out")
@@ -83,6 +91,9 @@ def account(request: Request, service: ServiceDep, caller: Caller) -> Response:
 async def change_password(request: Request, service: ServiceDep, caller: Caller) -> Response:
     """A new password, for whoever knows the old one; signs out every other browser."""
     form = await read_form(request)
+    too_often = _too_often(request, caller.name)
+    if too_often is not None:
+        return too_often
 
     def change() -> Response:
         service.store.accounts.check(caller.name, form.get("old", ""), address_of(request))

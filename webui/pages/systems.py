@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from urllib.parse import quote
+
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
 from revelio.catalog import Catalog
 from revelio.errors import CatalogError, DatasetError, NotFoundError
@@ -11,6 +14,7 @@ from revelio.health import Health
 from revelio.service import Service
 from revelio.types import Evidence
 from webui.deps import ServiceDep
+from webui.middleware.security import begun_elsewhere
 from webui.views.callgraph import call_graph
 from webui.views.contexts import BackendRow, InventoryGroup, SystemPage, SystemRow, SystemsPage
 from webui.views.settings import without_passwords
@@ -36,7 +40,7 @@ _PLURALS = {
 def systems(request: Request, service: ServiceDep) -> Response:
     """All systems, live and recorded."""
     live = service.systems
-    health = service.health.look(live, _WAIT_S)
+    health = _health(request, service, live)
     counts: dict[str, int] = {}
     trouble = ""
     try:
@@ -52,14 +56,30 @@ def systems(request: Request, service: ServiceDep) -> Response:
 
 
 @router.get("/systems/{name}")
-def system(request: Request, name: str, service: ServiceDep, look: str = "") -> Response:
-    """One system as it was last seen; with ``look=now`` as its tools see it at this moment."""
+def system(request: Request, name: str, service: ServiceDep) -> Response:
+    """One system as it was last seen."""
+    return _system(request, name, service, now=False)
+
+
+@router.post("/systems/{name}/look")
+def look(request: Request, name: str, service: ServiceDep) -> Response:
+    """One system as its tools see it at this moment."""
+    return _system(request, name, service, now=True)
+
+
+@router.get("/systems/{name}/look")
+def no_look(name: str) -> Response:
+    """Where a reload, or a link from elsewhere, ends up: nothing is asked."""
+    return RedirectResponse(f"/systems/{quote(name, safe='')}", 303)
+
+
+def _system(request: Request, name: str, service: Service, *, now: bool) -> Response:
     live = name in service.systems
     counted = sum(r.system == name for r in service.recorded())
     if not live and not counted:
         raise NotFoundError(f"no system {name!r}; /systems lists those there are")
-    health = service.health.look((name,), _WAIT_S)[name] if live else Health(None)
-    seen = service.snapshot(name) if live and look == "now" else service.last_snapshot(name)
+    health = _health(request, service, (name,))[name] if live else Health(None)
+    seen = service.snapshot(name) if live and now else service.last_snapshot(name)
     missing = seen.evidence.missing if seen else ()
     if seen and not seen.evidence.entities:
         # A look that found nothing is said, and what was seen before stays on the page.
@@ -68,11 +88,16 @@ def system(request: Request, name: str, service: ServiceDep, look: str = "") -> 
         row=SystemRow(name, live, counted, health, _backends(service, name, health)),
         snapshot=seen,
         missing=missing,
-        looked=look == "now",
+        looked=now,
         groups=inventory(seen.evidence) if seen else (),
         graph=call_graph(seen.evidence) if seen else None,
     )
     return render(request, page)
+
+
+def _health(request: Request, service: Service, names: Iterable[str]) -> dict[str, Health]:
+    """Whether backends answer. They are asked only for this site's own pages, never for a link or a picture on another."""
+    return service.health.known(names) if begun_elsewhere(request) else service.health.look(names, _WAIT_S)
 
 
 def inventory(evidence: Evidence) -> tuple[InventoryGroup, ...]:

@@ -30,7 +30,8 @@ class McpEndpoint:
     @property
     def route(self) -> Route:
         """Where it is reached."""
-        return Route("/mcp", endpoint=self, methods=["GET", "POST", "DELETE"])
+        # No GET: without sessions there is nothing to stream, and every open stream would hold a connection.
+        return Route("/mcp", endpoint=self, methods=["POST", "DELETE"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""

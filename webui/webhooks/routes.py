@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from revelio.errors import InvalidInputError
@@ -123,7 +123,7 @@ def _add_alerts(router: APIRouter, behind: WebhookRuntime) -> None:
         """The latest incidents that alerts told of, newest first."""
         return [_view(i) for i in await behind.do(behind.alerts.store.latest)]
 
-    async def show_alert(incident_id: int) -> AlertView:
+    async def show_alert(incident_id: Annotated[int, Path(ge=1, lt=2**63)]) -> AlertView:
         """One of them, with the id of its answer once that is there."""
         return _view(await behind.do(lambda: behind.alerts.store.get(incident_id)))
 
@@ -182,11 +182,13 @@ def _authenticate(source: Source, request: Request, body: bytes, settings: Setti
 def _alert(source: Source, body: bytes, label: str) -> Alert | None:
     try:
         payload = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        if source == "pagerduty":
+            return pagerduty.read(payload)
+        return alertmanager.read(payload, label) if source == "alertmanager" else grafana.read(payload, label)
+    except RecursionError as error:
+        raise InvalidInputError("the body is nested too deeply") from error
+    except ValueError as error:
         raise InvalidInputError("the body is not JSON") from error
-    if source == "pagerduty":
-        return pagerduty.read(payload)
-    return alertmanager.read(payload, label) if source == "alertmanager" else grafana.read(payload, label)
 
 
 def _view(incident: AlertIncident) -> AlertView:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
-from slack_bolt import Ack, App, Respond
+from slack_bolt import Ack, App, BoltResponse, Respond
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 _WORKERS = 8
 _NOT_HERE = ("not_in_channel", "channel_not_found", "is_archived", "restricted_action")
 _LOOKING = "Looking …"
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
+"""What looking into a delivery of another shape raises, in Bolt as here: both take the shape for granted."""
 
 
 class Bot:
@@ -111,6 +113,7 @@ class Bot:
         return alone or (next(iter(known.values())) if not team and len(known) == 1 else "")
 
     def _listen(self) -> None:
+        self.app.error(_on_error)
         self.app.command("/revelio")(self._on_command)
         self.app.event("app_mention")(self._on_mention)
         self.app.event("app_uninstalled")(self._on_removed)
@@ -233,3 +236,17 @@ def _stands(body: dict[str, Any], client: WebClient, respond: Respond) -> Destin
 def _user(body: dict[str, Any]) -> str:
     user: dict[str, Any] = body.get("user") or {}
     return str(user.get("id") or "unknown")
+
+
+def not_from_slack(error: Exception) -> BoltResponse:
+    """The answer to a delivery that is signed and has a shape that Slack's do not have."""
+    log.warning("a signed delivery has no shape that Slack sends: %s", type(error).__name__)
+    return BoltResponse(status=400, body="The signature is right, but Slack sends nothing of this shape.")
+
+
+def _on_error(error: Exception, response: BoltResponse | None) -> BoltResponse | None:
+    """What a delivery that could not be handled is answered; None where it was acknowledged already."""
+    refused = not_from_slack(error) if isinstance(error, MALFORMED) else BoltResponse(status=503, body="Send it again later.")
+    if not isinstance(error, MALFORMED):
+        log.error("a delivery from Slack failed", exc_info=error)
+    return refused if response is not None else None

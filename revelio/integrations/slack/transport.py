@@ -9,17 +9,20 @@ from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk.signature import SignatureVerifier
 
 from revelio.errors import InvalidInputError
-from revelio.integrations.slack.bot import Bot
+from revelio.integrations.slack.bot import MALFORMED, Bot, not_from_slack
 
 
 def over_http(bot: Bot, body: bytes, headers: Mapping[str, str]) -> BoltResponse:
     """Slack's request, acknowledged. 401 unless the signature is right and at most five minutes old."""
     secret = bot.settings.signing_secret.get_secret_value()
     stamp, signature = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
-    # Before anything is parsed: what Slack signs is well-formed.
+    # Before anything is parsed.
     if not secret.strip() or not stamp.isdecimal() or not _signed(secret, body, stamp, signature):
         return BoltResponse(status=401, body="The signature is not Slack's, or too old.")
-    return bot.app.dispatch(BoltRequest(body=body.decode(), headers=dict(headers)))
+    try:
+        return bot.app.dispatch(BoltRequest(body=body.decode(), headers=dict(headers)))
+    except MALFORMED as error:
+        return not_from_slack(error)
 
 
 def over_socket(bot: Bot) -> SocketModeHandler:

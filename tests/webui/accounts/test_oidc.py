@@ -145,3 +145,36 @@ def test_without_a_provider_there_is_no_such_way_in(server: Server) -> None:
     assert server.client.get("/sign-in/provider").status_code == 404
     assert server.client.get("/sign-in/back").status_code == 404 or server.client.get("/sign-in/back").status_code == 403
     assert "Sign in with" not in server.client.get("/sign-in").text
+
+
+ODD = (
+    "null",
+    "[]",
+    "5",
+    "[" * 100_000,
+    '{"issuer": "ISSUER"}',
+    '{"issuer": "ISSUER", "authorization_endpoint": 5, "token_endpoint": [], "jwks_uri": {}}',
+    '{"issuer": "ISSUER", "authorization_endpoint": "javascript:alert(1)", "token_endpoint": "http://a/", "jwks_uri": "http://a/"}',
+    '{"issuer": "ISSUER", "authorization_endpoint": "http://[::1", "token_endpoint": "http:///", "jwks_uri": "//"}',
+    '{"issuer": {"a": 1}}',
+    '{"issuer": "ISSUER", "more": "' + "x" * 1_100_000 + '"}',
+)
+
+
+@pytest.mark.parametrize("said", ODD, ids=range(len(ODD)))
+def test_a_provider_that_describes_itself_oddly_is_refused(federated: Server, httpserver: HTTPServer, said: str) -> None:
+    issuer = httpserver.url_for("/realm")
+    httpserver.clear()
+    httpserver.expect_request("/realm/.well-known/openid-configuration").respond_with_data(said.replace("ISSUER", issuer))
+    left = federated.client.get("/sign-in/provider")
+    assert left.status_code == 403
+    assert "Our login" in left.text
+
+
+@pytest.mark.parametrize(
+    "kept", ["[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900, '{"state": 1, "nonce": 2, "verifier": [], "onward": {}}']
+)
+def test_a_cookie_that_this_server_did_not_set_is_refused(federated: Server, kept: str) -> None:
+    back = federated.client.get("/sign-in/back?state=x&code=y", headers={"cookie": f"revelio-attempt={kept.encode().hex()}"})
+    assert back.status_code == 403
+    assert "Sign in again" in back.text

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.webui import made
 from tests.webui.accounts.conftest import PAGE, PASSWORD, Server, serve, settings_with_accounts
+from tests.webui.conftest import client_on
 from webui.accounts import rate_limit
 from webui.accounts.rate_limit import RateLimit
 
@@ -160,3 +162,28 @@ def test_a_rate_limit_tracks_a_bounded_number_of_callers(monkeypatch: pytest.Mon
         assert pace.wait(f"caller {n}") == 0
     assert len(pace._due) == 5
     assert pace.wait("caller 49") > 0
+
+
+def test_guesses_of_the_old_password_are_slowed_down(server: Server) -> None:
+    browser = server.browser("viewer")
+    guess = {"old": "wrong horse battery", "new": "another horse battery"}
+    statuses = [browser.post("/account/password", data=guess, headers=PAGE).status_code for _ in range(8)]
+    assert statuses[0] == 403
+    assert statuses[-1] == 429
+    right = {"old": PASSWORD, "new": "another horse battery"}
+    assert browser.post("/account/password", data=right, headers=PAGE).status_code == 429
+
+
+def test_whoever_has_no_account_may_make_so_many_requests(hurried: Server, tmp_path: Path) -> None:
+    webhook = [hurried.client.post("/api/v1/webhooks/grafana", json={}).status_code for _ in range(5)]
+    assert webhook[0] == 422
+    assert webhook[3:] == [429, 429]
+    assert hurried.client.get("/sign-in").status_code == 429
+    assert hurried.client.get("/static/revelio.css").status_code == 200
+    assert hurried.client.get("/api/v1/me", headers=hurried.as_program("viewer")).status_code == 200
+
+
+def test_where_nobody_signs_in_each_address_may_make_so_many_requests(tmp_path: Path) -> None:
+    with client_on(made.settings(tmp_path, made.record()).model_copy(update={"rate_limit": 12})) as client:
+        assert [client.get("/api/v1/incidents").status_code for _ in range(5)] == [200] * 3 + [429] * 2
+        assert client.get("/healthz").status_code == 200

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from revelio.errors import InvalidInputError
+from revelio.errors import InvalidInputError, SourceError
 from revelio.settings import Settings
 from revelio.store import Actor, Store
 from tests.webui import made
@@ -59,12 +59,26 @@ def test_changes_from_the_page_itself_and_from_programs_pass(client: TestClient,
     assert client.post("/r", data=FORM, headers=headers).status_code == 303
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "a b", "x/y", "[::1", "h:port"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8000",
+        "revelio",
+        "wpad:8000",
+        "evil.",
+        "127.0.0.1.evil.example",
+        "a b",
+        "x/y",
+        "[::1",
+        "h:port",
+    ],
+)
 def test_foreign_names_for_this_address_are_refused(client: TestClient, host: str) -> None:
     assert client.get("/", headers={"host": host}).status_code == 403
 
 
-@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:8000", "10.0.0.7:8000", "revelio", "localhost."])
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:8000", "10.0.0.7:8000", "localhost.", "testserver"])
 def test_own_names_are_answered_to(client: TestClient, host: str) -> None:
     assert client.get("/healthz", headers={"host": host}).status_code == 200
 
@@ -113,3 +127,25 @@ def test_it_does_not_start_either_when_nobody_could_sign_in(tmp_path: Path) -> N
     store.accounts.set_role("robin", "admin", Actor("test"))
     store.close()
     create_app(settings).state.service.store.close()
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_link_or_picture_on_another_site_makes_the_server_ask_its_backends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: str
+) -> None:
+    asked: list[object] = []
+
+    def ask(*_: object) -> None:
+        asked.append(_)
+        raise SourceError("prometheus", "asked")
+
+    for method in ("ping", "snapshot", "run"):
+        monkeypatch.setattr(f"revelio.systems.System.{method}", ask)
+    with client_on(made.settings(tmp_path, made.record())) as client:
+        for path in ("/systems", "/systems/shop", "/systems/shop?look=now", "/systems/shop/look", "/", "/history", "/readyz"):
+            reply = client.get(path, headers={"sec-fetch-site": site})
+            assert reply.status_code in (200, 303, 503), path
+        assert client.post("/systems/shop/look", headers={"sec-fetch-site": site}).status_code == 403
+        assert asked == []
+        client.get("/systems", headers={"sec-fetch-site": "same-origin"})
+        assert len(asked) == 1

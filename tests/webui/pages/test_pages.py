@@ -352,7 +352,7 @@ def test_pasted_rich_text_is_kept_as_plain_text(client: TestClient) -> None:
 
 def test_systems_say_what_answers_and_what_they_consist_of(client: TestClient) -> None:
     assert "/systems/shop" in client.get("/systems").text
-    page = unescape(client.get("/systems/shop?look=now").text)
+    page = unescape(client.post("/systems/shop/look").text)
     assert "prometheus did not answer just now." in page
     assert "not set up" in page
     assert "<li>products</li>" in page
