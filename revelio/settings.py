@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from revelio.errors import InvalidInputError
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
+from revelio.profile_settings import ProfileSettings
 from revelio.registered_systems import registered_systems
 
 BUNDLED = Path(str(files("revelio") / "bundled"))
@@ -47,6 +48,7 @@ class Backend(BaseModel):
     data_view: str = Field(
         "", description="Id of the Kibana data view that links open (elasticsearch); they are written in ES|QL when empty"
     )
+    profile: ProfileSettings = Field(default_factory=ProfileSettings, description="What discovery is not to find out itself")
 
 
 class OidcSettings(BaseModel):

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
+from revelio.conventions import signals
 from revelio.errors import CatalogError
 from revelio.types import NO_ROLE, Blank, ColumnRole, Direction, QueryTemplate, Reading, ResultKind
 
@@ -24,7 +25,10 @@ _AMBIENT = frozenset({"window", "baseline", "project"})
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A series that a snapshot reads for every entity of one kind with one request. A count that is not there may be zero."""
+    """A series that a snapshot reads for every entity of one kind. A count that is not there may be zero.
+
+    ``query`` reads it with one request, and ``label`` names the entity there; a signal has neither, a convention reads it.
+    """
 
     name: str
     query: str
@@ -138,6 +142,7 @@ class _ToolFile(BaseModel):
     title: str = ""
     about: str = ""
     metrics: dict[str, _MetricFile] = {}
+    signals: bool = False
     templates: list[_TemplateFile]
 
 
@@ -230,9 +235,11 @@ def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
                 reads=tuple(Reading(r.source, r.metric, r.direction) for r in item.reads),  # type: ignore[arg-type]
             )
         )
-    metrics = tuple(Metric(name=k, **v.model_dump()) for k, v in parsed.metrics.items())
+    known = signals().values() if parsed.signals else ()
+    metrics = [Metric(s.name, "", s.entity, "", s.unit, s.noise_floor, s.direction, s.absent_is_zero) for s in known]
+    metrics += [Metric(name=k, **v.model_dump()) for k, v in parsed.metrics.items()]
     forms = {t.id: ResultForm(t.result.kind, tuple(t.result.roles)) for t in parsed.templates if t.result}
-    return ToolSpec(parsed.tool, parsed.title or parsed.tool, parsed.about, tuple(templates), metrics, forms)
+    return ToolSpec(parsed.tool, parsed.title or parsed.tool, parsed.about, tuple(templates), tuple(metrics), forms)
 
 
 def _refuse_twins(root: yaml.Node, name: str) -> None:

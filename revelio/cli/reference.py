@@ -15,8 +15,10 @@ from pydantic_core import PydanticUndefined
 from revelio.catalog import bundled_catalog
 from revelio.catalog.reference import reference as catalog_page
 from revelio.cli.app import build
+from revelio.conventions.reference import reference as conventions_page
 from revelio.evaluation.markdown import page as figures_page
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
+from revelio.profile_settings import ProfileSettings
 from revelio.settings import BUNDLED, Backend, LearningSettings, OidcSettings, Settings, SystemSettings
 
 WIDTH = 100
@@ -29,6 +31,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "settings.md": settings_page(),
         "catalog.md": catalog_page(bundled_catalog()),
+        "conventions.md": conventions_page(),
         "figures.md": figures_page(evaluation),
     }
 
@@ -54,6 +57,11 @@ def settings_page() -> str:
             _table("General", Settings, "REVELIO_{}"),
             _table("A live system: `[systems.NAME]`", SystemSettings, "REVELIO_SYSTEMS__NAME__{}"),
             _table("A tool's backend: `[systems.NAME.backends.TOOL]`", Backend, "REVELIO_SYSTEMS__NAME__BACKENDS__TOOL__{}"),
+            _table(
+                "What discovery is not to find out itself: `[systems.NAME.backends.prometheus.profile]`",
+                ProfileSettings,
+                "REVELIO_SYSTEMS__NAME__BACKENDS__PROMETHEUS__PROFILE__{}",
+            ),
             _table("Sign-in through an identity provider: `[oidc]`", OidcSettings, "REVELIO_OIDC__{}"),
             _table("Learning from feedback: `[learning]`", LearningSettings, "REVELIO_LEARNING__{}"),
             _table("The Slack bot: `[slack]`", SlackSettings, "REVELIO_SLACK__{}"),

@@ -11,7 +11,7 @@ from revelio.cli.reference import pages
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "reference"
 
 
-@pytest.mark.parametrize("name", ["cli.md", "settings.md", "catalog.md", "figures.md"])
+@pytest.mark.parametrize("name", ["cli.md", "settings.md", "catalog.md", "conventions.md", "figures.md"])
 def test_the_page_is_what_the_program_says_now(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == pages()[name], "run `make reference` and commit the result"
 

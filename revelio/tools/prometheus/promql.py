@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
+from revelio.conventions import Profile
+from revelio.conventions.rendering import asked, expression
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
 from revelio.tools.placeholders import PLACEHOLDER, put, values
@@ -14,8 +17,21 @@ _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|`[^`]*`|#[^\n]*', r
 _AMBIENT_DURATIONS = frozenset({"window", "baseline"})
 
 
-def render(query: Query, scope: Scope) -> str:
-    """The query with every placeholder filled; ``SourceError`` when a placeholder stands where no value can be put safely."""
+def render(query: Query, scope: Scope, profile: Profile, step_s: float = 0.0) -> str:
+    """The query with every placeholder filled; ``SourceError`` when a placeholder stands where no value can be put safely.
+
+    A template about signals is written in the conventions of the ``profile``, for points ``step_s`` seconds apart.
+    """
+    question = asked(query.template.body)
+    if question is not None:
+        written = expression(profile, question, dict(query.bindings), step_s)
+        template = replace(query.template, body=written.text)
+        query = Query(template, tuple(sorted((*query.bindings, *written.values))))
+    return filled(query, scope)
+
+
+def filled(query: Query, scope: Scope) -> str:
+    """A query whose body is PromQL, with every placeholder filled."""
     body, filling = query.template.body, values(query, scope)
     bound = dict(query.bindings)
     parts: list[str] = []

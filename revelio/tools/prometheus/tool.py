@@ -7,33 +7,28 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pydantic import TypeAdapter, ValidationError
-
 from revelio.anomaly import deviation, signal, split
-from revelio.catalog import Metric, ToolSpec
+from revelio.catalog import ToolSpec
+from revelio.conventions import Profile, recorded_profile
+from revelio.discovery.store import Profiles
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.telemetry import Workers
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
 from revelio.tools.figures import plain
 from revelio.tools.prometheus import promql
+from revelio.tools.prometheus.answers import Answer, matrix
+from revelio.tools.prometheus.snapshot import AT_ONCE, read, readings
 from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
-STEP_S = 2.0
-"""Distance of points, in seconds; longer where a series would have more than ``MAX_POINTS``."""
-
 MAX_POINTS = 600
+"""Points of a series that a query shows."""
+
+SNAPSHOT_POINTS = 140
+"""Points of a series in a snapshot: enough for twenty in a window that is a seventh of the whole."""
+
 MAX_SERIES = 50
-_AT_ONCE = 4
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    labels: dict[str, str]
-    times: tuple[float, ...]
-    values: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +42,6 @@ class _Measure:
     absent_is_zero: bool = False
 
 
-_MATRIX = TypeAdapter(list[tuple[dict[str, str], list[tuple[float, str]]]])
-
-
 class Prometheus:
     """The ``prometheus`` tool."""
 
@@ -61,7 +53,8 @@ class Prometheus:
         self.backend = backend
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend.url, limits)
-        self._slots = threading.BoundedSemaphore(_AT_ONCE)
+        self._slots = threading.BoundedSemaphore(AT_ONCE)
+        self._profiles = Profiles(backend)
 
     def ping(self) -> str:
         """Its version."""
@@ -71,10 +64,16 @@ class Prometheus:
             raise SourceError(self.name, f"{self.backend.url} does not answer like Prometheus; is its url right?")
         return f"Prometheus {data['version']}"
 
+    def discover(self, project: str, *, refresh: bool = False) -> Profile:
+        """What this Prometheus holds of a system; ``SourceError`` when it does not say."""
+        return self._profiles.current(project, self._fetch, refresh=refresh)
+
     def snapshot(self, scope: Scope) -> Evidence:
-        """Every metric of the catalog for all entities at once: one range query a metric."""
-        with Workers(max_workers=_AT_ONCE) as pool:
-            found = tuple(s for part in pool.map(lambda m: self._glance(m, scope), self.spec.metrics) for s in part)
+        """Every signal that is there, of all entities at once, with about ``REQUESTS`` range queries."""
+        profile = self.discover(scope.project)
+        step_s = profile.step_s(scope.window.end - scope.baseline.start, SNAPSHOT_POINTS)
+        wanted = readings(profile, self.spec.metrics, scope, step_s)
+        found = read(lambda text: self._range(text, scope, step_s), wanted, profile)
         return Evidence(
             window=scope.window,
             baseline=scope.baseline,
@@ -83,8 +82,9 @@ class Prometheus:
         )
 
     def render(self, query: Query, scope: Scope) -> str:
-        """PromQL."""
-        return promql.render(query, scope)
+        """PromQL, in the conventions that were found last, else in those of the bundled incidents."""
+        profile = self._profile(scope)
+        return promql.render(query, scope, profile, self._step_s(profile, scope))
 
     def link(self, query: Query, scope: Scope) -> str | None:
         """Grafana Explore where one is set, else Prometheus' own graph page; both end where the window ends."""
@@ -97,7 +97,7 @@ class Prometheus:
 
     def run(self, query: Query, scope: Scope) -> Result:
         """The series over baseline and window; the furthest of them gives the signal."""
-        answers = self._range(self.render(query, scope), scope)
+        answers = self._range(self.render(query, scope), scope, self._step_s(self._profile(scope), scope))
         measure = _measure(self.spec, query.template)
         entity = _about(query)
         series = tuple(
@@ -122,43 +122,25 @@ class Prometheus:
         """Close the connections."""
         self._fetch.close()
 
-    def _glance(self, metric: Metric, scope: Scope) -> list[Series]:
-        text = promql.render(Query(QueryTemplate(metric.name, self.name, metric.name, "", metric.query)), scope)
-        return [
-            Series(Entity(metric.entity, a.labels[metric.label]), metric.name, metric.unit, a.times, a.values)
-            for a in self._range(text, scope)
-            if a.labels.get(metric.label) and a.times
-        ]
+    def _profile(self, scope: Scope) -> Profile:
+        return self._profiles.known(scope.project) or recorded_profile()
 
-    def _range(self, text: str, scope: Scope) -> list[_Answer]:
-        """Series on a grid that all metrics share; points that are not numbers are left out."""
-        length = scope.window.end - scope.baseline.start
-        step = max(STEP_S, math.ceil(length / MAX_POINTS))
-        start = math.ceil(scope.baseline.start / step) * step
+    def _step_s(self, profile: Profile, scope: Scope) -> float:
+        return profile.step_s(scope.window.end - scope.baseline.start, MAX_POINTS)
+
+    def _range(self, text: str, scope: Scope, step_s: float) -> list[Answer]:
+        """Series on a grid that all signals share; points that are not numbers are left out."""
+        start = math.ceil(scope.baseline.start / step_s) * step_s
         form = {
             "query": text,
             "start": f"{start:.3f}",
             "end": f"{scope.window.end:.3f}",
-            "step": f"{step:g}",
+            "step": f"{step_s:g}",
             "timeout": f"{self.limits.seconds:g}s",
         }
         with self._slots:
             answer = self._fetch.post("/api/v1/query_range", form)
-        return self._matrix(answer)
-
-    def _matrix(self, answer: object) -> list[_Answer]:
-        try:
-            if not isinstance(answer, dict) or answer["status"] != "success" or answer["data"]["resultType"] != "matrix":
-                raise SourceError(self.name, "did not answer with series; is its url right?")
-            found = _MATRIX.validate_python([(r["metric"], r["values"]) for r in answer["data"]["result"]])
-            return [_points(labels, points) for labels, points in found]
-        except (KeyError, TypeError, ValueError, ValidationError) as error:
-            raise SourceError(self.name, f"answered in a form that is not Prometheus': {type(error).__name__}") from error
-
-
-def _points(labels: dict[str, str], points: list[tuple[float, str]]) -> _Answer:
-    kept = [(t, v) for t, text in points if math.isfinite(t) and math.isfinite(v := float(text))]
-    return _Answer(labels, tuple(t for t, _ in kept), tuple(v for _, v in kept))
+        return matrix(self.name, answer)
 
 
 def strength(spec: ToolSpec, template: QueryTemplate, series: Iterable[Series], scope: Scope) -> float:

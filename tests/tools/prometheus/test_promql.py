@@ -7,10 +7,12 @@ import re
 import pytest
 from hypothesis import given
 
+from revelio.conventions import recorded_profile
+from revelio.conventions.rendering import overview
 from revelio.errors import SourceError
 from revelio.tools.prometheus import promql
 from revelio.types import Blank, Query, QueryTemplate
-from tests.tools.conftest import SCOPE, filled, hostile, spec
+from tests.tools.conftest import SCOPE, filled, hostile
 
 _STRING = re.compile(r'"((?:\\.|[^"\\])*)"', re.DOTALL)
 
@@ -35,8 +37,8 @@ def _strings(text: str) -> list[str]:
 @given(hostile())
 def test_no_name_changes_the_structure_of_any_template(name: str) -> None:
     for harmless, query in zip(filled("prometheus", "cart"), filled("prometheus", name), strict=True):
-        text = promql.render(query, SCOPE)
-        assert _structure(text) == _structure(promql.render(harmless, SCOPE)), query.template.id
+        text = promql.render(query, SCOPE, recorded_profile())
+        assert _structure(text) == _structure(promql.render(harmless, SCOPE, recorded_profile())), query.template.id
         assert "\n" not in "".join(m[0] for m in _STRING.finditer(text))
         assert name.encode("utf-8", errors="replace").decode() in _strings(text) or not query.bindings
 
@@ -48,7 +50,7 @@ def _query(body: str, **bindings: str) -> Query:
 
 @given(hostile())
 def test_a_regex_matcher_gets_the_name_as_a_literal(name: str) -> None:
-    text = promql.render(_query('up{service=~"${service}"}', service=name), SCOPE)
+    text = promql.filled(_query('up{service=~"${service}"}', service=name), SCOPE)
     [inner] = _strings(text)
     assert re.fullmatch(inner, name.encode("utf-8", errors="replace").decode(), re.DOTALL)
 
@@ -56,22 +58,23 @@ def test_a_regex_matcher_gets_the_name_as_a_literal(name: str) -> None:
 @pytest.mark.parametrize("body", ["up{service=${service}}", "up{service='${service}'}", "up{service=`${service}`}", "${service}"])
 def test_a_hole_outside_double_quotes_is_refused(body: str) -> None:
     with pytest.raises(SourceError, match="inside double quotes"):
-        promql.render(_query(body, service="cart"), SCOPE)
+        promql.filled(_query(body, service="cart"), SCOPE)
 
 
 def test_a_name_that_looks_like_a_hole_is_not_filled_again() -> None:
-    text = promql.render(_query('a{s="${service}",p="${peer}"}', service="${peer}", peer="redis"), SCOPE)
+    text = promql.filled(_query('a{s="${service}",p="${peer}"}', service="${peer}", peer="redis"), SCOPE)
     assert text == 'a{s="${peer}",p="redis"}'
 
 
 def test_lengths_of_window_and_baseline_can_stand_anywhere() -> None:
     assert (
-        promql.render(_query('rate(a{p="${project}"}[${window}]) - b[${baseline}]'), SCOPE) == 'rate(a{p="shop"}[30s]) - b[60s]'
+        promql.filled(_query('rate(a{p="${project}"}[${window}]) - b[${baseline}]'), SCOPE) == 'rate(a{p="shop"}[30s]) - b[60s]'
     )
 
 
 def test_every_bundled_template_leaves_no_hole_open() -> None:
     for query in filled("prometheus", "cart"):
-        assert "${" not in promql.render(query, SCOPE), query.template.id
-    for metric in spec("prometheus").metrics:
-        assert "${" not in promql.render(_query(metric.query), SCOPE), metric.name
+        assert "${" not in promql.render(query, SCOPE, recorded_profile()), query.template.id
+    for signal, pairs in recorded_profile().rules.items():
+        for use, rule in pairs:
+            assert "${" not in promql.filled(_query(overview(recorded_profile(), use, rule)), SCOPE), signal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,6 +11,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from revelio.conventions import Profile, recorded_profile
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.prometheus.tool import Prometheus
@@ -25,12 +27,22 @@ def matrix(series: Matrix) -> bytes:
     return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}}).encode()
 
 
+class Known(Prometheus):
+    """One whose conventions are known already."""
+
+    def discover(self, project: str, *, refresh: bool = False) -> Profile:
+        return recorded_profile()
+
+
 def prometheus(httpserver: HTTPServer, answer: Callable[[str], Matrix]) -> Prometheus:
     def handler(request: Request) -> Response:
-        return Response(matrix(answer(request.form["query"])), mimetype="application/json")
+        try:
+            return Response(matrix(answer(request.form["query"])), mimetype="application/json")
+        except ValueError as error:
+            return Response(json.dumps({"status": "error", "error": str(error)}), 422, mimetype="application/json")
 
     httpserver.expect_request("/api/v1/query_range", method="POST").respond_with_handler(handler)
-    return Prometheus(spec("prometheus"), Backend(url=httpserver.url_for(""), link="http://prom.example/"), QUICK)
+    return Known(spec("prometheus"), Backend(url=httpserver.url_for(""), link="http://prom.example/"), QUICK)
 
 
 def level(value: float) -> Callable[[float], float]:
@@ -129,22 +141,45 @@ def test_points_that_are_not_numbers_are_left_out(httpserver: HTTPServer) -> Non
     assert len(series.times) == len(series.values) < len(points)
 
 
-def test_a_snapshot_asks_once_for_each_metric_and_names_what_it_found(httpserver: HTTPServer) -> None:
+def in_batches(answer: Callable[[str], Matrix]) -> Callable[[str], Matrix]:
+    """Answers the readings that one request of a snapshot joins, each with its mark."""
+    part = re.compile(
+        r'label_replace\((?P<text>(?:(?!label_replace\().)*?), "revelio_reading", "(?P<mark>\d+)", "", ""\)(?: or |$)'
+    )
+
+    def together(query: str) -> Matrix:
+        marked = [(answer(m["text"]), {"revelio_reading": m["mark"]}) for m in part.finditer(query)] or [(answer(query), {})]
+        return [(labels | mark, points) for series, mark in marked for labels, points in series]
+
+    return together
+
+
+def test_a_snapshot_asks_for_several_signals_at_once_and_names_what_it_found(httpserver: HTTPServer) -> None:
     def answer(query: str) -> Matrix:
         if "container_cpu_usage_seconds_total" in query and "quota" not in query:
             return [({"container": c}, grid(level(0.1), level(0.1))) for c in ("cart", "redis")]
         if "http_client" in query and "_count" in query and "error_type" not in query:
             return [
-                ({"edge": "gateway->cart", "service": "gateway", "server_address": "cart"}, grid(level(3), level(3))),
+                ({"service": "gateway", "server_address": "cart"}, grid(level(3), level(3))),
                 ({"service": "broken"}, grid(level(3), level(3))),
             ]
         return []
 
-    evidence = prometheus(httpserver, answer).snapshot(SCOPE)
-    assert len(httpserver.log) == len(spec("prometheus").metrics) <= 45
+    evidence = prometheus(httpserver, in_batches(answer)).snapshot(SCOPE)
+    assert len(httpserver.log) <= 30
     assert evidence.entities == (Entity("container", "cart"), Entity("container", "redis"), Entity("edge", "gateway->cart"))
     assert {s.metric for s in evidence.series} == {"cpu", "edge_rate"}
     assert all(s.times[0] >= SCOPE.baseline.start and s.times[-1] <= SCOPE.window.end for s in evidence.series)
+
+
+def test_a_signal_that_the_backend_refuses_costs_no_other(httpserver: HTTPServer) -> None:
+    def answer(query: str) -> Matrix:
+        if "container_memory" in query:
+            raise ValueError("many-to-many matching not allowed")
+        return [({"container": "cart"}, grid(level(0.1), level(0.1)))] if "container_threads" in query else []
+
+    evidence = prometheus(httpserver, in_batches(answer)).snapshot(SCOPE)
+    assert {s.metric for s in evidence.series} == {"processes"}
 
 
 def test_a_long_time_is_read_in_longer_steps(httpserver: HTTPServer) -> None:

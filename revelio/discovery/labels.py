@@ -1,0 +1,141 @@
+"""Which labels narrow a Prometheus to one system, and which name its components."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from revelio.conventions import Convention, Label
+
+SYSTEM_LABELS = (
+    "project",
+    "system",
+    "namespace",
+    "exported_namespace",
+    "kubernetes_namespace",
+    "k8s_namespace_name",
+    "container_label_com_docker_compose_project",
+    "environment",
+    "env",
+    "deployment_environment",
+    "cluster",
+    "tenant",
+)
+"""Labels that may tell two systems of one Prometheus apart, best first."""
+
+_ENOUGH = 0.9
+"""The share of series that has to carry a label for it to name components."""
+
+Row = tuple[Mapping[str, str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many series have which labels."""
+
+    rows: Sequence[Row]
+
+    def share(self, label: str) -> float:
+        """The share of series that carry a label."""
+        whole = sum(count for _, count in self.rows)
+        return sum(count for labels, count in self.rows if labels.get(label)) / whole if whole else 0.0
+
+    def values(self, label: str) -> tuple[str, ...]:
+        """The different values of a label."""
+        return tuple(sorted({labels[label] for labels, _ in self.rows if labels.get(label)}))
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """By convention, its rows."""
+
+    by_convention: Mapping[str, Sequence[Row]]
+
+    def __iter__(self) -> Iterator[tuple[str, Rows]]:
+        """Each convention that has series."""
+        return ((name, Rows(rows)) for name, rows in self.by_convention.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """What keeps other systems' series out: a label and the value of this one, where conventions carry it."""
+
+    label: str
+    value: str
+    selector: str
+    carriers: frozenset[str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def everywhere(self) -> str:
+        """Matchers that hold for every series."""
+        return self.selector
+
+    def matchers(self, convention: str) -> str:
+        """The matchers of a convention's series."""
+        own = f"{self.label}={json.dumps(self.value, ensure_ascii=False)}" if convention in self.carriers else ""
+        return ",".join(m for m in (self.selector, own) if m)
+
+    def rows(self, convention: str, census: Census) -> Rows:
+        """The rows of a convention that belong to this system."""
+        rows = census.by_convention.get(convention, ())
+        if convention not in self.carriers:
+            return Rows(rows)
+        return Rows([row for row in rows if row[0].get(self.label) == self.value])
+
+
+def narrow(census: Census, project: str, selector: str) -> Narrowed:
+    """The label whose value is the project's name; with a note where there are several systems and none is named."""
+    for label in SYSTEM_LABELS:
+        if any(project in rows.values(label) for _, rows in census):
+            carriers = frozenset(name for name, rows in census if rows.values(label))
+            return Narrowed(label, project, selector, carriers)
+    notes = []
+    if not selector:
+        for label in SYSTEM_LABELS:
+            there = sorted({value for name, rows in census if name in _OF_APPLICATIONS for value in rows.values(label)})
+            if len(there) > 1 and label not in ("cluster", "tenant"):
+                named = ", ".join(there[:5]) + (", ..." if len(there) > 5 else "")
+                notes.append(f"several systems share this Prometheus: {label} is {named}; set project to the one that is meant")
+                break
+    return Narrowed("", "", selector, frozenset(), tuple(notes))
+
+
+_OF_APPLICATIONS = frozenset(
+    {
+        "opentelemetry-http",
+        "opentelemetry-http-older",
+        "micrometer",
+        "http-histogram",
+        "span-metrics",
+        "cadvisor",
+        "flask",
+        "django",
+    }
+)
+
+
+def choose_label(convention: Convention, rows: Rows, wanted: str) -> tuple[Label | None, str]:
+    """The label that names the components of a convention, and what to say where it does so only in part."""
+    if not rows.rows:
+        return None, ""
+    labels = [*([Label(wanted)] if wanted and rows.share(wanted) else ()), *convention.components]
+    usable = [label for label in labels if rows.share(label.name) >= _ENOUGH]
+    speaking = [label for label in usable if not all("exporter" in v for v in rows.values(label.name))]
+    best = next(iter(speaking or usable), None)
+    if best and convention.exporter and best.name in ("service", "app", "job") and _crowded(rows, best.name):
+        best = Label("instance")
+    if best:
+        return best, ""
+    partly = max(labels, key=lambda label: rows.share(label.name))
+    share = rows.share(partly.name)
+    if not share:
+        return None, ""
+    return partly, f"{convention.title}: the label {partly.name} is missing on {1 - share:.0%} of the series; those are left out"
+
+
+def _crowded(rows: Rows, label: str) -> bool:
+    """Whether some value of the label stands for several servers."""
+    pairs = {(labels.get(label), labels.get("instance")) for labels, _ in rows.rows}
+    return len({instance for _, instance in pairs}) > len({value for value, _ in pairs})

@@ -1,0 +1,204 @@
+"""Asks a Prometheus what it holds, with a few requests whatever its size, and makes a profile of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Protocol
+
+from revelio.conventions import Convention, Profile, Rule, Use, conventions, signals
+from revelio.discovery.cadence import cadence
+from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_label, narrow
+from revelio.errors import SourceError
+from revelio.identity import KIND_OF_LABEL, Identity, Naming, naming_of
+from revelio.profile_settings import ProfileSettings
+
+LOOKBACK_S = 900.0
+"""Only what was measured in this time counts as there, in seconds."""
+
+_AT_ONCE = 6
+"""Conventions that one request asks about."""
+
+
+class Ask(Protocol):
+    """The HTTP API of one Prometheus. Both raise ``SourceError``."""
+
+    def get(self, path: str, params: Mapping[str, str]) -> object:
+        """The JSON that ``GET path?params`` answers."""
+
+    def post(self, path: str, form: Mapping[str, str]) -> object:
+        """The JSON that ``path`` answers to a form."""
+
+
+def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> Profile:
+    """The profile of the system that is called ``project`` there; ``SourceError`` when it does not answer as it should.
+
+    Ten to twenty requests: its product, the names of its metrics, the labels of those that conventions need (some of them in
+    each request), its scrape interval, and the types of its metrics.
+    """
+    product = _product(ask)
+    names = _names(ask, now)
+    wanted = {c.name: found for c in _candidates(settings) if (found := _rules(c, names))}
+    census, notes = _census(ask, wanted, settings)
+    where = narrow(census, project, settings.selector)
+    exporters = _exporter_jobs(ask, names, where.everywhere)
+    uses, namings = [], dict[str, Naming]()
+    for name, rules in wanted.items():
+        convention = conventions()[name]
+        rows = where.rows(name, census)
+        label, why = choose_label(convention, rows, settings.component)
+        notes += [why] if why else []
+        if label is None:
+            continue
+        only = [label.only] if label.only else []
+        if convention.of_process and exporters:
+            only.append(f'job!~"{"|".join(exporters)}"')
+        uses.append(Use(name, label.name, tuple(r.id for r in rules), where.matchers(name), ",".join(only)))
+        for one in (label.name, *(x for r in rules for x in r.labels if x in KIND_OF_LABEL)):
+            naming = naming_of(one, rows.values(one)) if one == label.name else Naming(one, KIND_OF_LABEL[one])
+            if naming:
+                namings[one] = naming
+    beat, told = cadence(ask, settings, next(iter([*("up",) * ("up" in names), *_probes(wanted)]), ""))
+    profile = Profile(
+        product,
+        beat,
+        tuple(uses),
+        Identity(tuple(namings.values()), tuple(sorted(settings.names.items()))),
+        tuple(dict.fromkeys([*notes, *where.notes, *told, *_types(ask, uses)])),
+        now,
+    )
+    return replace(profile, missing=tuple(_missing(profile, names)))
+
+
+def _product(ask: Ask) -> str:
+    data = _data(ask.get("/api/v1/status/buildinfo", {}))
+    version = data.get("version") if isinstance(data, dict) else None
+    return f"Prometheus {version}" if isinstance(version, str) else "Prometheus"
+
+
+def _names(ask: Ask, now: float) -> frozenset[str]:
+    """The names of its metrics; of a backend that has too many of them, those that some convention knows."""
+    try:
+        found = _data(ask.get("/api/v1/label/__name__/values", {"start": f"{now - LOOKBACK_S:.0f}", "end": f"{now:.0f}"}))
+    except SourceError:
+        known = "|".join(sorted({m for c in conventions().values() for m in c.metrics}))
+        rows = _vector(ask, f'count by (__name__) ({{__name__=~"{known}"}})')
+        return frozenset(labels.get("__name__", "") for labels, _ in rows)
+    if not isinstance(found, list):
+        raise SourceError("prometheus", "did not answer with the names of its metrics; is its url right?")
+    return frozenset(map(str, found))
+
+
+def _candidates(settings: ProfileSettings) -> list[Convention]:
+    chosen = settings.conventions
+    unknown = set(chosen) - set(conventions())
+    if unknown:
+        raise SourceError(
+            "prometheus", f"there is no convention {sorted(unknown)[0]!r}; docs/reference/conventions.md lists them"
+        )
+    return [c for name, c in conventions().items() if not chosen or name in chosen]
+
+
+def _rules(convention: Convention, names: frozenset[str]) -> tuple[Rule, ...]:
+    """Of each signal the first variant whose metrics are there."""
+    found: dict[str, Rule] = {}
+    for rule in convention.rules:
+        if names.issuperset(rule.metrics):
+            found.setdefault(rule.signal, rule)
+    return tuple(found.values())
+
+
+def _probes(wanted: Mapping[str, tuple[Rule, ...]]) -> list[str]:
+    return [rules[0].metrics[0] for rules in wanted.values()]
+
+
+def _census(ask: Ask, wanted: Mapping[str, tuple[Rule, ...]], settings: ProfileSettings) -> tuple[Census, list[str]]:
+    """By convention, how many series have which labels; and what could not be counted."""
+    counted: dict[str, list[tuple[dict[str, str], float]]] = {name: [] for name in wanted}
+    notes = []
+    waiting = iter(wanted.items())
+    while some := dict(islice(waiting, _AT_ONCE)):
+        queries = {name: _count(conventions()[name], rules[0].metrics[0], settings) for name, rules in some.items()}
+        try:
+            _sort(_vector(ask, " or ".join(queries.values())), counted)
+        except SourceError:
+            for name, query in queries.items():
+                try:
+                    _sort(_vector(ask, query), counted)
+                except SourceError as error:
+                    notes.append(f"{conventions()[name].title}: left out, its series cannot be counted: {error.reason}")
+    return Census({name: rows for name, rows in counted.items() if rows}), notes
+
+
+def _count(convention: Convention, metric: str, settings: ProfileSettings) -> str:
+    labels = [*(c.name for c in convention.components), "job", "instance", *SYSTEM_LABELS, settings.component]
+    by = ", ".join(dict.fromkeys(label for label in labels if label))
+    selector = "{" + settings.selector + "}" if settings.selector else ""
+    return f'label_replace(count by ({by}) ({metric}{selector}), "revelio_convention", "{convention.name}", "", "")'
+
+
+def _sort(rows: list[tuple[dict[str, str], float]], into: dict[str, list[tuple[dict[str, str], float]]]) -> None:
+    for labels, count in rows:
+        name = labels.pop("revelio_convention", "")
+        if name in into:
+            into[name].append((labels, count))
+
+
+def _exporter_jobs(ask: Ask, names: frozenset[str], where: str) -> list[str]:
+    """Jobs whose processes speak of another program."""
+    told = sorted({c.exporter for c in conventions().values() if c.exporter} & names)
+    if not told:
+        return []
+    metrics = "|".join(told)
+    rows = _vector(ask, f'count by (job) ({{__name__=~"{metrics}"{"," + where if where else ""}}})')
+    return sorted({labels["job"].replace("|", ".") for labels, _ in rows if labels.get("job")})
+
+
+def _types(ask: Ask, uses: list[Use]) -> list[str]:
+    """A sentence on each metric that is of two types: its rate is right for one of them only."""
+    try:
+        found = _data(ask.get("/api/v1/metadata", {"limit_per_metric": "4"}))
+    except SourceError:
+        return []
+    needed = {m for use in uses for r in conventions()[use.convention].rules if r.id in use.rules for m in r.metrics}
+    told = []
+    if not isinstance(found, dict):
+        return []
+    for metric in sorted(needed & set(found)):
+        kinds = {str(one.get("type")) for one in found[metric] if isinstance(one, dict)} - {"unknown", "None"}
+        if len(kinds) > 1:
+            told.append(f"{metric} is of several types ({', '.join(sorted(kinds))}): its figures are right for one of them only")
+    return told
+
+
+def _missing(profile: Profile, names: frozenset[str]) -> list[tuple[str, str]]:
+    """Why each signal that is not there is missing."""
+    told = []
+    for signal in signals():
+        if signal in profile.rules:
+            continue
+        known = [(c, r) for c in conventions().values() for r in c.rules if r.signal == signal]
+        near = [(c, sorted(set(r.metrics) - names)) for c, r in known if c.name in {u.convention for u in profile.uses}]
+        if near:
+            convention, lacking = near[0]
+            reason = f"{convention.title} is there without {lacking[0]}" if lacking else f"{convention.title} has no series of it"
+        else:
+            hint = next((c.hint for c, _ in known if c.hint), "")
+            reason = "nothing that measures it is there" + (f"; {hint}" if hint else "")
+        told.append((signal, reason))
+    return told
+
+
+def _vector(ask: Ask, query: str) -> list[tuple[dict[str, str], float]]:
+    data = _data(ask.post("/api/v1/query", {"query": query}))
+    if not isinstance(data, dict) or not isinstance(data.get("result"), list):
+        raise SourceError("prometheus", "did not answer a query with a vector; is its url right?")
+    try:
+        return [({str(k): str(v) for k, v in one["metric"].items()}, float(one["value"][1])) for one in data["result"]]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SourceError("prometheus", f"answered in a form that is not Prometheus': {type(error).__name__}") from error
+
+
+def _data(answer: object) -> object:
+    return answer.get("data") if isinstance(answer, dict) else None

@@ -1,0 +1,122 @@
+"""Reads every signal of a profile at once: some signals in each request, and one by one where a backend refuses that."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from revelio.catalog import Metric
+from revelio.conventions import Profile, Rule, Signal, Use, signals
+from revelio.conventions.rendering import SEPARATOR, entity_labels, overview
+from revelio.errors import SourceError
+from revelio.telemetry import Workers
+from revelio.tools.base import Scope
+from revelio.tools.prometheus import promql
+from revelio.tools.prometheus.answers import Answer
+from revelio.types import Entity, Query, QueryTemplate, Series
+
+REQUESTS = 24
+"""About how many requests a snapshot takes, however many signals there are."""
+
+AT_ONCE = 4
+_SIGNAL = "revelio_reading"
+
+log = logging.getLogger(__name__)
+
+Range = Callable[[str], list[Answer]]
+"""Asks for the series of a query over baseline and window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One query of a snapshot: what it gives and, for a signal, by which rule."""
+
+    metric: str
+    entity: str
+    unit: str
+    text: str
+    labels: tuple[str, ...]
+    merge: str = "max"
+
+
+def readings(profile: Profile, own: Iterable[Metric], scope: Scope, step_s: float) -> list[Reading]:
+    """What a snapshot asks: the signals of the profile, and the metrics of one's own catalog that bring a query."""
+    found = [
+        _reading(profile, signals()[name], use, rule, scope, step_s)
+        for name, pairs in profile.rules.items()
+        for use, rule in pairs
+    ]
+    return found + [
+        Reading(m.name, m.entity, m.unit, promql.filled(_query(m.name, m.query), scope), (m.label,)) for m in own if m.query
+    ]
+
+
+def read(ask: Range, wanted: Sequence[Reading], profile: Profile) -> tuple[Series, ...]:
+    """The series of all readings; ``SourceError`` when none of them can be had. Of an entity the first convention holds."""
+    size = max(1, math.ceil(len(wanted) / REQUESTS))
+    parts = [wanted[i : i + size] for i in range(0, len(wanted), size)]
+    with Workers(max_workers=AT_ONCE) as pool:
+        answered = [pair for part in pool.map(lambda some: _ask(ask, some), parts) for pair in part]
+    failed = [answer for _, answer in answered if isinstance(answer, SourceError)]
+    if failed and len(failed) == len(answered):
+        raise failed[0]
+    found: dict[tuple[str, Entity], Series] = {}
+    for reading, answer in answered:
+        if isinstance(answer, SourceError):
+            log.warning("%s is left out of the snapshot: %s", reading.metric, answer)
+            continue
+        for entity, times, values in _by_entity(reading, answer, profile):
+            found.setdefault((reading.metric, entity), Series(entity, reading.metric, reading.unit, times, values))
+    return tuple(found.values())
+
+
+def _reading(profile: Profile, signal: Signal, use: Use, rule: Rule, scope: Scope, step_s: float) -> Reading:
+    text = promql.filled(_query(signal.name, overview(profile, use, rule, step_s)), scope)
+    return Reading(signal.name, signal.entity, signal.unit, text, entity_labels(use, rule), signal.merge)
+
+
+def _query(name: str, text: str) -> Query:
+    return Query(QueryTemplate(name, "prometheus", name, "", text))
+
+
+def _ask(ask: Range, some: Sequence[Reading]) -> list[tuple[Reading, list[Answer] | SourceError]]:
+    if len(some) > 1:
+        marked = " or ".join(f'label_replace({r.text}, "{_SIGNAL}", "{i}", "", "")' for i, r in enumerate(some))
+        try:
+            answers = ask(marked)
+            return [(r, [a for a in answers if a.labels.get(_SIGNAL) == str(i)]) for i, r in enumerate(some)]
+        except SourceError:
+            pass  # which of them it is shows when each is asked alone
+    return [(reading, _alone(ask, reading)) for reading in some]
+
+
+def _alone(ask: Range, reading: Reading) -> list[Answer] | SourceError:
+    try:
+        return ask(reading.text)
+    except SourceError as error:
+        return error
+
+
+def _by_entity(
+    reading: Reading, answers: Iterable[Answer], profile: Profile
+) -> Iterable[tuple[Entity, tuple[float, ...], tuple[float, ...]]]:
+    """The answers by the entity that their labels name; several names of one entity are merged."""
+    named: dict[str, list[Answer]] = {}
+    for answer in answers:
+        parts = [profile.identity.component(label, answer.labels.get(label, "")) for label in reading.labels]
+        if answer.times and all(parts):
+            named.setdefault(("->" if reading.entity == "edge" else SEPARATOR).join(parts), []).append(answer)
+    for name, some in named.items():
+        entity = Entity(reading.entity, name)
+        if len(some) == 1:
+            yield entity, some[0].times, some[0].values
+        else:
+            points: dict[float, list[float]] = {}
+            for answer in some:
+                for at, value in zip(answer.times, answer.values, strict=True):
+                    points.setdefault(at, []).append(value)
+            joined = sum if reading.merge == "sum" else max
+            times = tuple(sorted(points))
+            yield entity, times, tuple(float(joined(points[at])) for at in times)
