@@ -13,7 +13,7 @@ from fault_injection.engine import DockerEngine
 from fault_injection.testbed_system import system_of
 from revelio.catalog import bundled_catalog
 from revelio.errors import FaultError, InvalidInputError
-from revelio.incidents.dataset import TEST_WRITERS
+from revelio.incidents.dataset import TEST_WRITERS, TRAIN_WRITERS
 from revelio.incidents.exchange import Note, Report
 from revelio.settings import load_settings
 from revelio.systems import open_system
@@ -26,7 +26,6 @@ from testbed.users.corpus import CORPUS
 from testbed.users.notes import Visit
 from testbed.users.reports import choose_reports
 
-TRAIN_WRITERS = ("w1", "w2", "w3", "w4", "w5", "w9", "w10", "w11", "w12")
 QUIET = ("busy_spike", "unrelated")
 """Cells of people who write although nothing is wrong."""
 MOST_REPORTS = 6

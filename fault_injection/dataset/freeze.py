@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import EARLIER, MANIFEST, SPLITS, TEST_WRITERS, file_digest, grown_from, open_dataset
+from revelio.incidents.dataset import (
+    EARLIER,
+    MANIFEST,
+    SPLITS,
+    TEST_WRITERS,
+    TRAIN_WRITERS,
+    file_digest,
+    grown_from,
+    open_dataset,
+)
 from revelio.incidents.exchange import SUFFIXES, Record, read_records
 
 
@@ -75,7 +84,7 @@ def check_leaks(records: Sequence[Record]) -> None:
         if record.split == "new_app" and record.system in systems:
             raise DatasetError(f"incident {record.id}: {record.system} is held out, yet trained on")
         _check_place(record, trained)
-        _check_writers(record)
+    _check_writers(records)
 
 
 def _check_place(record: Record, trained: dict[str, set[tuple[str, str]]]) -> None:
@@ -91,7 +100,13 @@ def _check_place(record: Record, trained: dict[str, set[tuple[str, str]]]) -> No
         raise DatasetError(f"incident {record.id}: {fault.kind} is held out, yet trained on")
 
 
-def _check_writers(record: Record) -> None:
-    for report in record.reports:
-        if (report.writer in TEST_WRITERS) == (record.split == "train"):
-            raise DatasetError(f"incident {record.id} ({record.split}) has a report by {report.writer}")
+def _check_writers(records: Sequence[Record]) -> None:
+    trained = {report.writer for r in records if r.split == "train" for report in r.reports}
+    for record in sorted(records, key=lambda r: r.split != "train"):
+        kept_out = TEST_WRITERS if record.split == "train" else trained.union(TRAIN_WRITERS)
+        for report in record.reports:
+            if report.writer in kept_out:
+                raise DatasetError(
+                    f"incident {record.id} ({record.split}) has a report by {report.writer}: no writer may write for both "
+                    "training and tests"
+                )

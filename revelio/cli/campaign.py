@@ -102,7 +102,7 @@ def run(
 
 
 def _chosen(wanted: str, planned: tuple[str, ...]) -> tuple[str, ...]:
-    apps = tuple(app.strip() for app in wanted.split(",") if app.strip()) or planned
+    apps = _names(wanted) or planned
     strange = [app for app in apps if app not in planned]
     if strange:
         raise InvalidInputError(f"the plan has no runs of {', '.join(strange)}; it has those of {', '.join(planned)}")
@@ -148,21 +148,30 @@ def freeze(out: Recorded, json: Json = False) -> None:
 def rewrite(
     dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
-    app: Annotated[str, typer.Option("--app", help="The application that the runs are of.")] = "shop",
+    apps: Annotated[
+        str, typer.Option("--app", metavar="A1,A2", help="Only incidents of these applications; all when not given.")
+    ] = "",
     reports: Corpus = None,
     writers: Writers = "",
     json: Json = False,
 ) -> None:
-    """Tell the same runs again in other writers' words. Nothing else of them changes.
+    """Rewrite the reports of recorded runs with texts by other writers. Nothing else of the runs changes.
+
+    Training writers write for the split `train`, all other writers for the test splits: with `--writers w6,w13` the result
+    has no training incidents. Writers of your own corpus (`--reports`) count as test writers.
 
     \b
     Examples:
-      revelio campaign rewrite --dataset data/three_apps --writers w6,w13 --out var/retold
+      revelio campaign rewrite --dataset data/three_apps --writers w6,w13 --out var/rewritten
     """
-    from fault_injection.dataset.rewrite_reports import rewrite_reports
+    from fault_injection.dataset.rewrite_reports import rewrite_reports, writers_for
+
+    def reporters_of(app: str, split: str) -> Reporters | None:
+        allowed = writers_for(split, _names(writers))
+        return None if writers and not allowed else _reporters(app, reports, ",".join(allowed))
 
     with testbed_errors():
-        splits = rewrite_reports(dataset, out, _reporters(app, reports, writers))
+        splits = rewrite_reports(dataset, out, reporters_of, apps=_names(apps))
     if json:
         emit({"out": str(out), "splits": splits})
     else:
@@ -173,7 +182,11 @@ def _reporters(app: str, folder: Path | None, writers: str) -> Reporters:
     from fault_injection.campaigns.setup import CorpusReporters
     from testbed.users.corpus import CORPUS
 
-    return CorpusReporters(app, folder or CORPUS, tuple(w.strip() for w in writers.split(",") if w.strip()))
+    return CorpusReporters(app, folder or CORPUS, _names(writers))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _end(number: int, frame: object) -> None:

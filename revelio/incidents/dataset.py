@@ -18,6 +18,8 @@ from revelio.types import Query
 
 TEST_WRITERS = frozenset({"w6", "w13"})
 """Writers whose texts are used in test splits only."""
+TRAIN_WRITERS = ("w1", "w2", "w3", "w4", "w5", "w9", "w10", "w11", "w12")
+"""Writers whose texts are used in training only. Any other writer may write for either, but not for both in one dataset."""
 
 SPLITS = ("train", "repeat", "new_location", "new_fault", "new_app", "no_fault")
 MANIFEST = "manifest.json"

@@ -92,6 +92,12 @@ def test_a_leak_is_refused_by_name(tmp_path: Path, extra: Record, message: str) 
         freeze(store(tmp_path, *GOOD, extra))
 
 
+def test_a_writer_of_no_list_may_write_for_tests_but_not_for_training_too(tmp_path: Path) -> None:
+    assert freeze(store(tmp_path, *GOOD, record("x", "repeat", "mine")))["repeat"] == 2
+    with pytest.raises(DatasetError, match=r"x \(repeat\) has a report by mine"):
+        freeze(store(tmp_path, record("y", "train", "mine")))
+
+
 def test_a_place_that_is_trained_on_may_be_held_out_in_another_application(tmp_path: Path) -> None:
     elsewhere = replace(record("x", "new_location", "w6"), system="forum")
     assert freeze(store(tmp_path, *GOOD, elsewhere))["new_location"] == 2
@@ -109,7 +115,7 @@ def test_freezing_nothing_is_refused(tmp_path: Path) -> None:
         freeze(tmp_path)
 
 
-def test_status_counts_incidents_and_void_runs(tmp_path: Path) -> None:
+def test_status_counts_incidents_and_discarded_runs(tmp_path: Path) -> None:
     store(tmp_path, *GOOD)
     line = json.dumps({"run": "z", "stage": "not healthy", "reason": "cart is slow"})
     (tmp_path / "void.jsonl").write_text(line + "\n" + line[:10])
