@@ -1,4 +1,4 @@
-"""``revelio bench``: the promised figures, each beside its limit."""
+"""``revelio bench``: the performance figures, each with its limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def bench(
     system: Annotated[str | None, typer.Option("--system", help="Also time snapshots of this live system.")] = None,
     json: Json = False,
 ) -> None:
-    """Measure speed and memory on this machine with the recorded incidents. Wants a machine that does nothing else.
+    """Measure speed and memory on this machine with the recorded incidents. Run it on an idle machine.
 
     \b
     Examples:

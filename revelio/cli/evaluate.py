@@ -1,4 +1,4 @@
-"""``revelio eval``: how good the ranking is, split by split."""
+"""``revelio eval``: the quality of the ranking, by split."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ def evaluate(
     model: ModelOption = None,
     split: Annotated[list[str] | None, typer.Option("--split", help="A split; may be given several times.")] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
-    baselines: Annotated[bool, typer.Option("--baselines", help="Also fit and score the simpler methods.")] = False,
-    ablations: Annotated[bool, typer.Option("--ablations", help="Also score the model with inputs taken away.")] = False,
+    baselines: Annotated[bool, typer.Option("--baselines", help="Also fit and score the baselines.")] = False,
+    ablations: Annotated[
+        bool, typer.Option("--ablations", help="Also score the model without the report, and without evidence.")
+    ] = False,
     runs: Annotated[
-        bool, typer.Option("--runs", help="Also how many queries have to be run, down the list or ranked anew after each.")
+        bool, typer.Option("--runs", help="Also count runs until the cause is shown, with a fixed list and re-ranked.")
     ] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     json: Json = False,
 ) -> None:
     """Score a model on the test splits of a dataset.
 
-    top-k is the share of incidents with a query that shows the cause itself among the first k; "accepted" takes any accepted
+    top-k is the share of incidents with a query that shows the cause among the first k; "accepted" counts any accepted
     query. Each incident counts once. Intervals are 95 % bootstrap intervals over incidents.
 
     \b
@@ -52,7 +54,7 @@ def evaluate(
 
     for name in split or []:
         if name not in SPLITS:
-            raise typer.BadParameter(f"no split {name!r}; there are: {', '.join(SPLITS)}")
+            raise typer.BadParameter(f"no split {name!r}; choose from: {', '.join(SPLITS)}")
     chosen = settings_catalog(catalog)
     trained = Trained(load_ranker(settings_with(model).model, chosen))
     with StepBars() as bars:
@@ -79,7 +81,7 @@ def evaluate(
 
 
 def show(found: Evaluation) -> None:
-    """Its tables, then what methods raised."""
+    """Print the tables, then the errors of methods."""
     from revelio.evaluation.tables import tables
 
     screen = console()
@@ -90,4 +92,4 @@ def show(found: Evaluation) -> None:
     for failure in found.failures[:10]:
         complain(f"{failure.method} on {failure.incident}: {failure.error}")
     if found.failed:
-        complain(f"{found.failed} times a method raised; each counts as a miss")
+        complain(f"{found.failed} examples failed; each counts as a miss")

@@ -1,4 +1,4 @@
-"""``revelio learn``: what people said of earlier answers, folded into the model."""
+"""``revelio learn``: folds feedback on earlier answers into the model."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 def learn(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fit and compare, and change nothing.")] = False,
-    at_least: Annotated[int, typer.Option("--at-least", min=1, help="New verdicts that are needed to begin.")] = 1,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fit and compare without changing anything.")] = False,
+    at_least: Annotated[int, typer.Option("--at-least", min=1, help="New verdicts required to start.")] = 1,
     dataset: Annotated[
-        Path | None, typer.Option("--dataset", help="Labelled incidents to compare on; those of the settings when not given.")
+        Path | None, typer.Option("--dataset", help="Labelled incidents to compare on; default: those of the settings.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Learn from verdicts on earlier answers; the new version answers only if it is not worse.
+    """Learn from verdicts on earlier answers; the new version becomes active only if it is not worse.
 
-    It is compared with the version in force, and with the base model, on labelled incidents that none of them learnt from and
-    on earlier feedback, each answer ranked by a model that was fitted without its incident. A point of top 1 or top 3 may be
-    lost, no more. It needs no torch. Earlier versions stay: `revelio models list` shows them, `revelio models use` goes back.
+    The new version is compared with the active one and with the base model on held-out labelled incidents, and on earlier
+    feedback by cross-validation. It may lose one point of top-1 or top-3 at most. Torch is not needed. Earlier versions stay:
+    list them with `revelio models list`, return to one with `revelio models use`.
 
     \b
     Examples:
@@ -79,15 +79,15 @@ def _plain(done: Attempt) -> dict[str, object]:
 
 def _show(done: Attempt) -> None:
     if done.learned:
-        told = done.learned
-        say(f"{told.answers} judged answers: {told.found} found, {told.helpful} helpful, {told.not_useful} not useful")
+        counts = done.learned
+        say(f"{counts.answers} judged answers: {counts.found} found, {counts.helpful} helpful, {counts.not_useful} not useful")
     if done.comparisons:
         show_comparisons(done.comparisons)
-    say(f"{done.outcome}; {done.after} answers")
+    say(f"{done.outcome}; active: {done.after}")
 
 
 def show_comparisons(comparisons: Iterable[Comparison]) -> None:
-    """Before and after, a row a set."""
+    """Before and after, one row per set."""
     rows = [
         (c.name, c.incidents, *(f"{was:.1%} -> {now:.1%}" for was, now in pairs))
         for c in comparisons

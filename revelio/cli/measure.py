@@ -1,4 +1,4 @@
-"""Measures the figures of ``revelio bench``. What is compared is measured in turns, so that both meet the same machine."""
+"""Measures the figures of ``revelio bench``. Compared operations alternate, so that both see the same load."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SNAPSHOTS = 9
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured figure; it holds when it is at most its limit. ``detail`` says what was measured."""
+    """One measured figure; it holds if it is at most its limit. ``detail`` says how it was measured."""
 
     name: str
     value: float
@@ -53,7 +53,7 @@ class Figure:
 def measure(
     service: Service, rounds: int, progress: Callable[[str, int, int], None], system: str | None = None
 ) -> tuple[Figure, ...]:
-    """All figures, with ``system`` also that of its snapshot.
+    """All figures; with ``system`` also the time of its snapshot.
 
     ``NotFoundError`` when there is no recorded incident to measure with, or no such system.
     """
@@ -83,7 +83,7 @@ def measure(
 
 
 def enlarged(service: Service, incident: Incident, wanted: int = CANDIDATES) -> Incident:
-    """The incident as a system with at least ``wanted`` candidates would show it: its parts repeated under other names."""
+    """The incident scaled to at least ``wanted`` candidates: its entities repeated under other names."""
     copies, grown = 1, incident
     while len(service.recommender.candidates(grown)) < wanted:
         copies += 1
@@ -94,7 +94,7 @@ def enlarged(service: Service, incident: Incident, wanted: int = CANDIDATES) -> 
 
 
 def snapshot_figure(system: System) -> Figure:
-    """Median of live snapshots; a tool that does not answer is an error, since its silence would be quick."""
+    """Median of live snapshots; a tool that does not answer is an error, because failing is fast."""
     took: list[float] = []
     places = 0
     for _ in range(SNAPSHOTS):
@@ -119,7 +119,7 @@ def _against_encoder(service: Service, incident: Incident, reports: list[str], r
     whole, bare = [], []
     for number in range(rounds):
         report = f"{reports[number % len(reports)]} ({number})"
-        asked = replace(large, report=report, evidence=_seen_anew(large.evidence))
+        asked = replace(large, report=report, evidence=_uncached(large.evidence))
         bare.append(_milliseconds(lambda text=report: recommender.ranker.text.encode([text])))  # type: ignore[misc]
         whole.append(_milliseconds(lambda new=asked: recommender.recommend(new)))  # type: ignore[misc]
     count = len(recommender.candidates(large))
@@ -128,8 +128,8 @@ def _against_encoder(service: Service, incident: Incident, reports: list[str], r
     return _figure("recommendation / encoder", one / other, "x", MOST_ENCODER_TIMES, detail)
 
 
-def _seen_anew(evidence: Evidence) -> Evidence:
-    """The same figures as another snapshot would bring them: nothing that was remembered of the first is recognised."""
+def _uncached(evidence: Evidence) -> Evidence:
+    """A copy of the evidence, so that no cache recognises it."""
     again: Evidence = pickle.loads(pickle.dumps(evidence))
     return again
 
@@ -153,7 +153,7 @@ def _resident(incident: str, environment: dict[str, str]) -> Figure:
 
 
 def report_memory(incident_id: str) -> None:
-    """In a process of its own: answer 20 times, then print the peak resident memory in KiB."""
+    """Answer 20 times, then print the peak resident memory of this process in KiB."""
     import resource
 
     from revelio.settings import load_settings
@@ -180,7 +180,7 @@ def _served(service: Service, incident: str, reports: list[str], rounds: int, en
 
 
 def _ask(server: HTTPConnection, body: dict[str, str]) -> None:
-    """By the plainest client there is: what the server costs is measured, not what a library makes of its answer."""
+    """Uses http.client, to measure the server and not a client library."""
     server.request("POST", "/api/v1/recommendations", json.dumps(body), {"Content-Type": "application/json"})
     answer = server.getresponse()
     said = answer.read()
@@ -190,7 +190,7 @@ def _ask(server: HTTPConnection, body: dict[str, str]) -> None:
 
 @contextmanager
 def _server(environment: dict[str, str]) -> Iterator[HTTPConnection]:
-    """A connection to a server of its own on a free port, with a store of its own, ended with the block."""
+    """A connection to a new server on a free port with an empty store; both end with the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -244,7 +244,7 @@ def _repeated(evidence: Evidence, copies: int) -> Evidence:
 
 
 def _copied(entity: Entity, number: int) -> Entity:
-    """Edges stay between copies of the same number, operations with their service."""
+    """Edges connect copies of the same number; operations stay with their service."""
     if "->" in entity.name:
         caller, callee = entity.name.split("->", 1)
         return Entity(entity.kind, f"{_name(caller, number)}->{_name(callee, number)}")
@@ -257,7 +257,7 @@ def _name(name: str, number: int) -> str:
 
 
 def _environment(service: Service) -> dict[str, str]:
-    """This process's environment, with the model that is measured."""
+    """The environment of this process, with the measured model."""
     return dict(os.environ) | {"REVELIO_MODEL": str(service.settings.model), "REVELIO_INCIDENTS": str(service.settings.incidents)}
 
 

@@ -1,4 +1,4 @@
-"""``revelio models``: the versions of the model that learnt, and the way back."""
+"""``revelio models``: versions of the model learned from feedback."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def group() -> typer.Typer:
-    """The verb with its sub-verbs."""
-    app = typer.Typer(help="Versions of the model that learnt, and the way back.", no_args_is_help=True, rich_markup_mode=None)
+    """The command group."""
+    app = typer.Typer(help="Versions of the model learned from feedback.", no_args_is_help=True, rich_markup_mode=None)
     app.command("list")(show_all)
     app.command("use")(use)
     app.command("replay-set")(replay_set)
@@ -25,7 +25,7 @@ def group() -> typer.Typer:
 
 
 def show_all(json: Json = False) -> None:
-    """List the versions, newest first, with what they were made from and how they compared.
+    """List the versions, newest first, with their feedback and comparison.
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def use(
     name: Annotated[str, typer.Argument(metavar="VERSION", help="A version of `revelio models list`, or base.")],
     json: Json = False,
 ) -> None:
-    """Let a version answer from now on; `base` is the model without anything learnt. A server that runs follows at once.
+    """Activate a version; `base` is the model without feedback. Running servers switch at once.
 
     \b
     Examples:
@@ -81,17 +81,17 @@ def use(
     if json:
         emit({"current": chosen})
     else:
-        say(f"{chosen} answers from now on")
+        say(f"{chosen} is active")
 
 
 def replay_set(
-    dataset: Annotated[Path, typer.Option("--dataset", help="A campaign's folder.")],
+    dataset: Annotated[Path, typer.Option("--dataset", help="Folder of a dataset.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
-    train: Annotated[int, typer.Option("--train", min=1, help="Incidents to go through again.")] = 60,
+    train: Annotated[int, typer.Option("--train", min=1, help="Incidents to replay.")] = 60,
     held_out: Annotated[int, typer.Option("--held-out", min=1, help="Incidents to compare on.")] = 60,
     json: Json = False,
 ) -> None:
-    """Choose labelled incidents for `revelio learn`: some to go through again, some to compare on; few of each kind of fault.
+    """Choose labelled incidents for `revelio learn`: some to replay, some to compare on, a few of each fault kind.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``revelio study``: what each part of the model and of the data is worth."""
+"""``revelio study``: ablations and transfer of the model."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ WORK = Path("var/study")
 
 def study(
     dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")] = DATASET,
-    work: Annotated[Path, typer.Option("--work", help="Where the trained models are kept; those that are there stay.")] = WORK,
+    work: Annotated[Path, typer.Option("--work", help="Folder of the trained models; existing ones are reused.")] = WORK,
     only: Annotated[list[str] | None, typer.Option("--only", help="A variant; may be given several times.")] = None,
     device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     encoder: Annotated[
-        Path | None, typer.Option("--encoder", help="A model folder whose report encoder all variants take that have no other.")
+        Path | None,
+        typer.Option("--encoder", help="A model folder whose report encoder the variants share."),
     ] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     transfer: Annotated[
@@ -39,13 +40,12 @@ def study(
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     json: Json = False,
 ) -> None:
-    """Train the model anew without one of its parts, or with fewer or other incidents, and score each on the test splits.
+    """Train the model without one of its parts, or on fewer or other incidents, and score each variant on the test splits.
 
-    The variants: single is one network and not the mean of three, as are all others, to be compared with it:
-    no_factorisation, no_tool_first, no_rarity, no_rank_features; no_fine_tuning has the published report encoder, and
-    no_quantization has it in fp32; share_25 and share_50 learn from a part of the incidents; few_10 and few_30 are shown
-    that many incidents of the new application. Each takes a third of a training. What is interrupted goes on when it is
-    started again.
+    Variants: single is one network instead of three, and the reference for all others: no_factorisation, no_tool_first,
+    no_rarity, no_rank_features; no_fine_tuning has the published report encoder, and no_quantization has it in fp32; share_25
+    and share_50 train on a part of the incidents; few_10 and few_30 add that many incidents of the new application. Each
+    takes a third of a full training. An interrupted study resumes when started again.
 
     --transfer trains on one application of the training split and half of the fault kinds, and tests on another application
     and the other kinds. "inferred_reads" removes the declared reads from the catalog; "summary_features" also replaces raw

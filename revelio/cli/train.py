@@ -30,11 +30,11 @@ def train(
     deterministic: Annotated[bool, typer.Option("--deterministic", help="Two runs give the same weights.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     fine_tune: Annotated[
-        int, typer.Option("--fine-tune", help="Epochs of the report encoder's fine-tuning at most; 0 leaves it as published.")
+        int, typer.Option("--fine-tune", help="Maximal epochs of fine-tuning the report encoder; 0 keeps the published one.")
     ] = 3,
     encoder: Annotated[
         Path | None,
-        typer.Option("--encoder", help="A model folder whose report encoder is taken as it is."),
+        typer.Option("--encoder", help="A model folder whose report encoder is reused."),
     ] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     json: Json = False,
@@ -48,7 +48,7 @@ def train(
       REVELIO_MODEL=var/model revelio serve
       torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
 
-    Every epoch leaves a line in training.jsonl in the model's folder. Started by torchrun, all processes train one model.
+    Every epoch adds a line to training.jsonl in the model folder. Under torchrun all processes train one model.
     """
     with extras_for("training"):
         from revelio.training.arguments import TrainArguments

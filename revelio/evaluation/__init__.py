@@ -1,1 +1,1 @@
-"""How good a ranking is: metrics, baselines, and the run that compares methods on a labelled dataset."""
+"""Evaluates rankings: metrics, baselines, and the comparison of methods on a labelled dataset."""

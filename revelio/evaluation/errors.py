@@ -1,4 +1,4 @@
-"""Where a model was wrong: by kind of fault, and incident by incident, for a person to read."""
+"""The errors of a model by fault kind and by incident."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from revelio.evaluation.results import KindFigures, Missed
 from revelio.incidents.exchange import FaultRecord
 
 FaultOf = Mapping[str, tuple[str, FaultRecord]]
-"""Split and fault of each incident that has one to be found."""
+"""Split and fault of each incident with a fault, by id."""
 
 
-def by_kind(told: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[KindFigures, ...]:
-    """One row for each kind in each split, the hardest first."""
+def by_kind(faults: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[KindFigures, ...]:
+    """One row per fault kind and split, lowest top-1 first."""
     groups: dict[tuple[str, str], list[Sequence[Outcome]]] = defaultdict(list)
-    for incident, (split, fault) in told.items():
+    for incident, (split, fault) in faults.items():
         groups[split, fault.kind].append(outcomes[incident])
     rows = []
     for (split, kind), members in groups.items():
@@ -28,13 +28,13 @@ def by_kind(told: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[K
     return tuple(sorted(rows, key=lambda r: (r.split, r.top1, r.top3, r.kind)))
 
 
-def missed(told: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[Missed, ...]:
-    """Incidents whose cause did not come first for every report, the furthest off first."""
-    return tuple(sorted(_missed(told, outcomes), key=lambda m: (m.split, -m.rank, m.incident)))
+def missed(faults: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[Missed, ...]:
+    """Incidents whose cause is not first for every report, largest rank first."""
+    return tuple(sorted(_missed(faults, outcomes), key=lambda m: (m.split, -m.rank, m.incident)))
 
 
-def _missed(told: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> Iterator[Missed]:
-    for incident, (split, fault) in told.items():
+def _missed(faults: FaultOf, outcomes: Mapping[str, Sequence[Outcome]]) -> Iterator[Missed]:
+    for incident, (split, fault) in faults.items():
         rank = float(np.mean([o.rank for o in outcomes[incident]]))
         worst = max(outcomes[incident], key=lambda o: o.rank)
         if rank > 1:

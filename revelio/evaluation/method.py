@@ -1,4 +1,4 @@
-"""What a method is: anything that scores the queries that could be asked about an incident."""
+"""The interface of ranking methods: they score the candidate queries of an incident."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """``log_probabilities [N]`` of the queries in the order given; ``abstain`` grows with the belief that there is no fault."""
+    """``log_probabilities [N]`` of the queries in the order given; ``abstain`` is higher when no fault is more likely."""
 
     log_probabilities: Floats
     abstain: float
@@ -26,7 +26,7 @@ class Scores:
 class Example:
     """A labelled case: an incident with one of its reports, its candidates, and their grades ``[N]`` (0: not accepted).
 
-    ``signals [N]`` is what each candidate showed when it was run, NaN where that is not known; empty when nothing is.
+    ``signals [N]`` is the signal of each candidate when it was run, NaN if unknown; empty if none is known.
     """
 
     incident: Incident
@@ -45,10 +45,10 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """As tables show it."""
+        """The name in tables."""
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
-        """Scores of all queries, none left out."""
+        """Scores of all queries."""
 
 
 class Baseline(Method, Protocol):
@@ -59,7 +59,7 @@ class Baseline(Method, Protocol):
 
 
 def from_weights(weights: Floats, abstain: float) -> Scores:
-    """Non-negative weights, normalised; all equal when every weight is 0."""
+    """Normalise non-negative weights; uniform when all are 0."""
     total = weights.sum()
     share = weights / total if total > 0 else np.full(len(weights), 1.0 / max(1, len(weights)))
     with np.errstate(divide="ignore"):
@@ -67,5 +67,5 @@ def from_weights(weights: Floats, abstain: float) -> Scores:
 
 
 def from_logits(logits: Floats, abstain: float) -> Scores:
-    """Any real scores, through a softmax."""
+    """A softmax over real scores."""
     return Scores(np.asarray(logits - np.logaddexp.reduce(logits) if len(logits) else logits), abstain)

@@ -1,4 +1,4 @@
-"""Ranking, calibration and abstention figures. Pure functions of arrays."""
+"""Metrics of ranking, calibration and abstention. Pure functions of arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one method did on one example. Ranks start at 1; a rank beyond the candidates means that none was accepted.
+    """The result of one method on one example. Ranks start at 1; a rank beyond the candidates means that none is accepted.
 
     ``rank`` is that of the first query that shows the cause itself (grade 3), ``accepted_rank`` that of the first accepted one.
     """
@@ -36,7 +36,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One bin of the reliability diagram: mean confidence, share that was right, and how many examples."""
+    """One bin of the reliability diagram: mean confidence, accuracy and number of examples."""
 
     confidence: float
     accuracy: float
@@ -44,7 +44,7 @@ class Bin:
 
 
 def outcome(example: Example, scores: Scores) -> Outcome:
-    """Rank one example's candidates and look where the accepted ones came.
+    """Rank the candidates of one example, and find the ranks of the accepted ones.
 
     Raises ``ValueError`` when the scores are not one finite-or-minus-infinite number per candidate.
     """
@@ -69,13 +69,13 @@ def outcome(example: Example, scores: Scores) -> Outcome:
 
 
 def miss(example: Example) -> Outcome:
-    """The outcome of a method that raised: nothing found, nothing claimed."""
+    """The outcome of a method that raised: a miss without confidence."""
     beyond = len(example.queries) + 1
     return Outcome(len(example.queries), beyond, beyond, False, False, 0.0, 0.5, failed=True)
 
 
 def ranking(incident_id: str, queries: Sequence[Query], values: Floats) -> NDArray[np.int64]:
-    """Indices, best first. Ties are broken by a hash of incident and query: repeatable, and in favour of nobody."""
+    """Indices, best first. Ties are broken by a hash of incident and query: deterministic and unbiased."""
     tie = [hashlib.sha256(f"{incident_id}/{q.id}".encode()).digest()[:8] for q in queries]
     return np.array(sorted(range(len(queries)), key=lambda i: (-values[i], tie[i])), dtype=np.int64)
 
@@ -96,7 +96,7 @@ def reciprocal_ranks(outcomes: Sequence[Outcome]) -> Floats:
 
 
 def reliability(confidence: Floats, right: Floats, bins: int = BINS) -> tuple[Bin, ...]:
-    """Equal-width bins over [0, 1]; empty ones are left out."""
+    """Equal-width bins over [0, 1], without empty ones."""
     place = np.minimum((confidence * bins).astype(int), bins - 1)
     found = []
     for b in range(bins):
@@ -113,9 +113,9 @@ def expected_calibration_error(bins: Sequence[Bin]) -> float:
 
 
 def chance_calibration_error(confidence: Floats, incident: NDArray[np.int64], seed: int = 0) -> float:
-    """The expected calibration error that these confidences would show on average were each exactly right.
+    """The mean expected calibration error of perfectly calibrated predictions with these confidences.
 
-    With few incidents that is far from 0. ``incident [N]`` says which examples stand or fall together: reports of one incident.
+    With few incidents it is far from 0. Examples with the same ``incident [N]`` are right or wrong together.
     """
     luck = np.random.default_rng(seed).random((RESAMPLES, int(incident.max()) + 1 if len(incident) else 0))
     drawn = [expected_calibration_error(reliability(confidence, (row[incident] < confidence).astype(float))) for row in luck]

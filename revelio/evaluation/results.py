@@ -1,4 +1,4 @@
-"""What an evaluation found, in the shape of ``revelio eval --json``."""
+"""The results of an evaluation, in the shape of ``revelio eval --json``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ Interval = tuple[float, float]
 class FaultFigures:
     """One method on one split of incidents that have a fault. Each incident counts once, as the mean over its reports.
 
-    ``left_out`` incidents had no proven query that shows the cause, so there was nothing to find. ``confidence`` is the
-    probability that the first query was given, to be compared with ``top1``. ``ece_chance`` is the
-    ``ece`` to be expected of so few incidents were every probability exactly right.
+    ``left_out`` incidents have no proven query that shows the cause. ``confidence`` is the mean probability of the first
+    query, to compare with ``top1``. ``ece_chance`` is the expected ``ece`` of perfect calibration on so few incidents.
     """
 
     incidents: int
@@ -43,7 +42,7 @@ class FaultFigures:
 
 @dataclass(frozen=True, slots=True)
 class ControlFigures:
-    """One method on runs with no fault: does it say so? ``auroc`` is of its abstain score against the splits with faults."""
+    """One method on controls: ``auroc`` is that of its no-fault probability against the splits with faults."""
 
     incidents: int
     examples: int
@@ -59,7 +58,7 @@ BySplit = dict[str, Figures]
 
 @dataclass(frozen=True, slots=True)
 class KindFigures:
-    """How the model did on one kind of fault in one split, and which template it named most often where it was wrong."""
+    """The model on one fault kind in one split, and the most frequent wrong first template."""
 
     split: str
     kind: str
@@ -71,7 +70,7 @@ class KindFigures:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """An incident whose cause the model did not put first: what was wrong, at which rank that came, what came before."""
+    """An incident whose cause is not first: its fault, the mean rank of its cause, and the queries ranked first."""
 
     incident: str
     split: str
@@ -107,12 +106,12 @@ class Evaluation:
 
     @property
     def failed(self) -> int:
-        """How often any method raised."""
+        """The number of examples on which a method raised."""
         return len(self.failures)
 
     @property
     def by_method(self) -> dict[str, BySplit]:
-        """Model, baselines and ablations, in the order in which they are shown."""
+        """Model, baselines and ablations, in display order."""
         return {self.model: self.splits} | self.baselines | self.ablations
 
     def json(self) -> dict[str, Any]:

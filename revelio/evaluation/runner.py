@@ -23,14 +23,14 @@ from revelio.incidents.exchange import FaultRecord
 TRAINING = "train"
 CONTROLS = "no_fault"
 ALL = "all"
-"""Names the curve over the incidents of all splits together."""
+"""The name of the curve over the incidents of all splits."""
 TEST_SPLITS = tuple(s for s in SPLITS if s != TRAINING)
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One incident with its examples: one for each report that its split may use."""
+    """One incident with an example for each report that its split may use."""
 
     id: str
     split: str
@@ -44,12 +44,12 @@ class Case:
 
 
 def prefixed(progress: Progress, prefix: str) -> Progress:
-    """The same, told as steps of something larger."""
+    """The same progress with a prefix, as part of a larger task."""
     return lambda what, done, total: progress(f"{prefix}: {what}", done, total)
 
 
 def case(labelled: LabelledIncident, catalog: Catalog) -> Case:
-    """An incident's examples. Test splits are told by test writers only and training by the others, where both wrote."""
+    """The examples of an incident. Test splits use reports by test writers only, training the others, where there are both."""
     record = labelled.record
     queries = record.candidates or candidates(catalog, record.evidence.entities)
     known = labelled.grades
@@ -76,11 +76,10 @@ def evaluate(
     progress: Progress = lambda what, done, total: None,
     seen: Callable[[Evaluation], None] = lambda so_far: None,
 ) -> Evaluation:
-    """Fit the baselines on the training split, then score the wanted splits (all test splits when none is named).
+    """Fit the baselines on the training split, then score these splits (default: all test splits).
 
-    With ``runs`` also how many queries have to be run; incidents to ``leave_out`` are not scored. ``seen`` is
-    given what was found so far, each time that a method is done. Raises ``DatasetError`` when there is no incident of those
-    splits.
+    ``runs`` adds the number of runs until the cause is shown; incidents in ``leave_out`` are not scored. ``seen`` receives
+    the results so far after each method. Raises ``DatasetError`` without an incident of these splits.
     """
     wanted = tuple(splits) or TEST_SPLITS
     cases = [case(x, catalog) for x in dataset.read(*wanted) if x.record.id not in leave_out]
@@ -97,13 +96,13 @@ def evaluate(
         return _figures(cases, wanted, _score(one, cases, failures, progress))
 
     outcomes = _score(method, cases, failures, progress)
-    told = {c.id: (c.split, c.fault) for c in cases if c.fault and c.findable}
+    faults = {c.id: (c.split, c.fault) for c in cases if c.fault and c.findable}
     found = Evaluation(
         model=method.name,
         dataset=f"{dataset.folder.name}@{dataset.digest}",
         splits=_figures(cases, wanted, outcomes),
-        kinds=by_kind(told, outcomes),
-        missed=missed(told, outcomes),
+        kinds=by_kind(faults, outcomes),
+        missed=missed(faults, outcomes),
     )
     seen(found)
     for baseline in baselines:
@@ -116,14 +115,14 @@ def evaluate(
 
 
 def _score(method: Method, cases: Sequence[Case], failures: list[Failure], progress: Progress) -> dict[str, list[Outcome]]:
-    """Outcomes by incident. Whatever a method raises is its own failure, never the run's."""
+    """Outcomes by incident. An exception of a method counts as a miss and does not end the evaluation."""
     found: dict[str, list[Outcome]] = defaultdict(list)
     for done, one in enumerate(cases):
         progress(f"score {method.name}", done, len(cases))
         for example in one.examples:
             try:
                 found[one.id].append(metrics.outcome(example, method.score(example.incident, example.queries)))
-            except Exception as error:  # a method under test may raise anything; it is counted and shown
+            except Exception as error:  # a method under test may raise anything; it is counted and reported
                 failures.append(Failure(method.name, one.id, f"{type(error).__name__}: {error}"))
                 found[one.id].append(metrics.miss(example))
     progress(f"score {method.name}", len(cases), len(cases))
@@ -145,14 +144,14 @@ def _curves(method: Method, cases: Sequence[Case], wanted: Sequence[str], progre
 
 
 def _figures(cases: Sequence[Case], wanted: Iterable[str], outcomes: dict[str, list[Outcome]]) -> BySplit:
-    calm = [outcomes[c.id] for c in cases if c.split != CONTROLS]
+    faulty = [outcomes[c.id] for c in cases if c.split != CONTROLS]
     found: dict[str, Figures] = {}
     for split in wanted:
         inside = [c for c in cases if c.split == split]
         if not inside:
             continue
         if split == CONTROLS:
-            found[split] = _control_figures([outcomes[c.id] for c in inside], calm)
+            found[split] = _control_figures([outcomes[c.id] for c in inside], faulty)
         else:
             findable = [outcomes[c.id] for c in inside if c.findable]
             if findable:

@@ -1,4 +1,4 @@
-"""How many queries somebody has to run until one shows the cause: down a fixed list, or ranked anew after each."""
+"""The number of queries to run until one shows the cause, with a fixed list or re-ranked after each result."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_RUNS = 5
 
 @dataclass(frozen=True, slots=True)
 class RunsCurve:
-    """Share of incidents whose cause was shown after 1, 2, ... 5 runs. Each incident counts once."""
+    """The share of incidents whose cause is shown within 1, 2, ... 5 runs. Each incident counts once."""
 
     fixed: tuple[float, ...]
     reranked: tuple[float, ...]
 
 
 def runs_needed(method: Method, example: Example, *, rerank: bool) -> int:
-    """Runs until a query of grade 3 was run; ``MAX_RUNS + 1`` when it takes more. Each result is evidence for the next."""
+    """Runs until a query of grade 3; ``MAX_RUNS + 1`` if it takes more. With ``rerank`` each result re-ranks the rest."""
     incident, tried = example.incident, set[int]()
     order: Sequence[int] = ()
     for run in range(1, MAX_RUNS + 1):

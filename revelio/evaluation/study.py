@@ -1,6 +1,6 @@
-"""What each part of the model and of the data is worth: models trained without it, scored like the whole one.
+"""Ablation study: models trained without one part of the model or of the data, scored like the whole model.
 
-All but the whole are single networks, which train in a third of the time: what differs between them would in a committee too.
+All variants but the whole are single networks, which train in a third of the time.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from revelio.training.train import train
 
 NEW_APP = "new_app"
 FEW = (10, 30)
-"""Incidents of the new application that a few-shot model is shown."""
+"""Incidents of the new application in the training set of a few-shot model."""
 MIN_SCORED = 15
-"""Incidents of the new application that no variant may be shown."""
+"""Incidents of the new application that no variant is trained on."""
 RANKS = tuple(n for n in (*FEATURES, *COMPONENT) if n.endswith("rank") or n in ("gap", "best", "peers_out"))
 """Features that compare a component or a query with its peers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One model of the study. ``few`` incidents of the new application are learned from, and scored no more by any variant."""
+    """One model of the study. ``few`` incidents of the new application join its training set; no variant is scored on them."""
 
     name: str
     about: str
@@ -44,7 +44,7 @@ class Variant:
     few: int = 0
 
     def arguments(self, whole: TrainArguments, shown: Sequence[str]) -> TrainArguments:
-        """How to train it; ``shown`` are the new application's incidents to show, in order."""
+        """Its training arguments; ``shown`` are the incidents of the new application to train on, in order."""
         return replace(
             whole,
             out=whole.out / self.name,
@@ -60,29 +60,29 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("whole", "the model as it is shipped", members=3),
-    Variant("single", "one network and not the mean of three, as all below"),
+    Variant("whole", "the bundled model", members=3),
+    Variant("single", "one network instead of three, as all below"),
     Variant("no_factorisation", "one softmax over all queries", factors=1),
-    Variant("no_tool_first", "a template is chosen without choosing a tool first", factors=2),
-    Variant("no_rarity", "nothing is compared with what other causes show", blind_to=RARITY),
-    Variant("no_rank_features", "nothing is compared with its peers", blind_to=RANKS),
+    Variant("no_tool_first", "templates without a tool first", factors=2),
+    Variant("no_rarity", "no null distributions", blind_to=RARITY),
+    Variant("no_rank_features", "no comparison with peers", blind_to=RANKS),
     Variant("no_fine_tuning", "the report encoder as published", fine_tuned=False),
     Variant("no_quantization", "as no_fine_tuning, with the report encoder in fp32", fine_tuned=False, quantized=False),
     Variant("share_25", "a quarter of the training incidents", share=0.25),
     Variant("share_50", "half of the training incidents", share=0.5),
-    *(Variant(f"few_{n}", f"shown {n} incidents of the new application", few=n) for n in FEW),
+    *(Variant(f"few_{n}", f"{n} incidents of the new application added", few=n) for n in FEW),
 )
 
 
 def study(whole: TrainArguments, only: Sequence[str] = (), progress: Progress = lambda what, done, total: None) -> Evaluation:
-    """Train the variants that are not in ``whole.out`` yet, then score them all; the first stands as the evaluation's model.
+    """Train the variants missing from ``whole.out``, then score all; the first one is the model of the evaluation.
 
-    The new application is scored on incidents that no variant was shown. Raises ``InvalidInputError`` for a variant that
-    there is not, ``DatasetError`` when there is nothing to learn from or to score.
+    The new application is scored on incidents that no variant was trained on. Raises ``InvalidInputError`` for an unknown
+    variant, ``DatasetError`` without incidents to train on or to score.
     """
     names = [v.name for v in VARIANTS]
     if unknown := sorted(set(only) - set(names)):
-        raise InvalidInputError(f"no variant {unknown[0]!r}; there are: {', '.join(names)}")
+        raise InvalidInputError(f"no variant {unknown[0]!r}; choose from: {', '.join(names)}")
     dataset = open_dataset(whole.dataset)
     shown = _to_show(dataset)
     wanted = [v for v in VARIANTS if (not only or v.name in only) and v.few <= len(shown)]
@@ -99,6 +99,6 @@ def study(whole: TrainArguments, only: Sequence[str] = (), progress: Progress = 
 
 
 def _to_show(dataset: Dataset) -> list[str]:
-    """Which of the new application's incidents are shown to few-shot models, by lot: enough of them stay to be scored."""
+    """The incidents of the new application for few-shot models, in random order; enough remain to be scored."""
     there = sorted((i.record.id for i in dataset.read(NEW_APP)), key=lambda i: hashlib.sha256(i.encode()).hexdigest())
     return there[: max((n for n in FEW if n + MIN_SCORED <= len(there)), default=0)]

@@ -1,4 +1,4 @@
-"""What is left of an incident where nobody has raw telemetry: a few figures of each entity, then and now."""
+"""Reduces an incident to summary features: a few figures of each entity in baseline and window, no raw telemetry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ERRORS = frozenset({"error", "fatal", "critical"})
 
 
 def summary_features(record: Record) -> Record:
-    """The record with the means of its series, the figures of its spans and the counts of its log lines and changes alone."""
+    """The record with only the means of its series, the figures of its spans and the counts of log lines and changes."""
     seen = record.evidence
     features = (*_series(seen), *_spans(seen), *_logs(seen), *_changes(seen))
     return replace(record, evidence=replace(seen, series=(), logs=(), spans=(), changes=(), features=features))
@@ -42,7 +42,7 @@ def _spans(seen: Evidence) -> Iterator[Feature]:
 
 
 def _logs(seen: Evidence) -> Iterator[Feature]:
-    """Lines in the window, and as many as the baseline had in as long a time."""
+    """Counts of lines in the window, and in the baseline scaled to the same duration."""
     longer = seen.window.seconds / seen.baseline.seconds
     counts: dict[tuple[Entity, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for pattern in seen.logs:

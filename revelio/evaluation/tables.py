@@ -22,7 +22,7 @@ _SHARES = (
 
 
 def tables(evaluation: Evaluation) -> Iterator[Table]:
-    """One table for each split with faults, one for the runs without; methods are rows."""
+    """One table per split; methods are rows."""
     methods = evaluation.by_method
     for split in evaluation.splits:
         figures = {name: by_split[split] for name, by_split in methods.items() if split in by_split}
@@ -43,15 +43,15 @@ def _runs_table(runs: dict[str, RunsCurve]) -> Table:
     for heading in ("split", "list", *(str(n) for n in range(1, MAX_RUNS + 1))):
         grid.add_column(heading, justify="left" if heading in ("split", "list") else "right")
     for split, curve in runs.items():
-        for name, shares in (("as it was", curve.fixed), ("ranked anew", curve.reranked)):
+        for name, shares in (("fixed", curve.fixed), ("re-ranked", curve.reranked)):
             grid.add_row(Text(split), Text(name), *(Text(f"{share:.3f}") for share in shares))
     return grid
 
 
 def _kinds_table(kinds: tuple[KindFigures, ...]) -> Table:
-    grid = _grid("kinds of fault that did not always come first")
-    for heading in ("split", "kind", "incidents", "top-1", "top-3", "taken for"):
-        grid.add_column(heading, justify="left" if heading in ("split", "kind", "taken for") else "right")
+    grid = _grid("fault kinds that are not always first")
+    for heading in ("split", "kind", "incidents", "top-1", "top-3", "mistaken for"):
+        grid.add_column(heading, justify="left" if heading in ("split", "kind", "mistaken for") else "right")
     for row in kinds:
         if row.top1 < 1.0:
             shares = (f"{row.top1:.3f}", f"{row.top3:.3f}")
@@ -61,7 +61,7 @@ def _kinds_table(kinds: tuple[KindFigures, ...]) -> Table:
 
 def _fault_table(split: str, methods: dict[str, FaultFigures]) -> Table:
     first = next(iter(methods.values()))
-    left_out = f", {first.left_out} left out for want of a proven query that shows the cause" if first.left_out else ""
+    left_out = f", {first.left_out} left out without a proven query that shows the cause" if first.left_out else ""
     grid = _grid(f"{split}: {first.incidents} incidents, {first.examples} reports{left_out}")
     for heading in ("method", *(h for h, _ in _SHARES), "MRR", "rank", "conf.", "ECE", "by chance", "failed"):
         grid.add_column(heading, justify="left" if heading == "method" else "right")

@@ -1,4 +1,4 @@
-"""A trained model as a method, whole or with one of its inputs taken away."""
+"""A trained model as a method, with all inputs or without one of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from revelio.types import Evidence, Incident, Query
 
 
 class Trained:
-    """A model folder's ranker."""
+    """The ranker of a model folder."""
 
     def __init__(self, ranker: Ranker) -> None:
         """The ranker is shared, not copied."""
@@ -20,14 +20,14 @@ class Trained:
         self.name = ranker.name
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
-        """As it would be served."""
+        """The ranking as served."""
         ranking = self.ranker.rank(incident, queries)
         return Scores(np.asarray(ranking.log_probability, dtype=np.float64), ranking.abstain)
 
 
 @dataclass(frozen=True, slots=True)
 class WithoutReport:
-    """The same model, told nothing: what the evidence alone is worth to it."""
+    """The same model with an empty report."""
 
     inner: Trained
     name: str = "evidence_only"
@@ -39,7 +39,7 @@ class WithoutReport:
 
 @dataclass(frozen=True, slots=True)
 class WithoutEvidence:
-    """The same model, shown nothing but the inventory: what the report alone is worth to it."""
+    """The same model with an empty snapshot, only the inventory."""
 
     inner: Trained
     name: str = "report_only"

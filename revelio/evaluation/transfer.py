@@ -1,7 +1,7 @@
-"""How well a model answers for a system and for causes that it was never shown.
+"""Measures transfer to unknown systems and unknown fault kinds.
 
-Models are trained on one application with half of the kinds of faults, and asked about another application with the other
-half. All of it is taken from the training split, so that settings may be chosen by it.
+Models are trained on one application with half of the fault kinds and tested on another application with the other half.
+All incidents are from the training split, so that settings may be chosen by the result.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from revelio.ranker.artifact import MANIFEST, load_ranker
 from revelio.training.arguments import TrainArguments
 from revelio.training.train import train
 
-ASKED = "new_app"
-"""The split of the incidents that a model is asked about."""
+TEST = "new_app"
+"""The split of the test incidents."""
 MEANS = ("top1", "confidence", "top3", "reranked_top3", "template_top1", "place_top1")
-"""The figures of ``TransferFigures`` that are means over incidents, as tables show them."""
+"""The figures of ``TransferFigures`` that are means over incidents."""
 MIN_INCIDENTS = 10
-"""Incidents to learn from, and to be asked about, without which there is nothing to see."""
+"""Minimal number of training and of test incidents of a split."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransferSplit:
-    """Incidents to learn from, and incidents to be asked about, which have neither a system nor a kind of fault in common."""
+    """Training and test incidents without a common system or fault kind."""
 
     name: str
     train: tuple[Record, ...]
@@ -64,9 +64,9 @@ class TransferFigures:
 
 
 def transfer_splits(records: Sequence[Record]) -> tuple[TransferSplit, ...]:
-    """Each application, with half of the kinds, against each other one, with the other half; controls are learned from too.
+    """All pairs of a training and a test application, with each half of the fault kinds; controls are in the training set.
 
-    Raises ``DatasetError`` where no two applications have enough incidents.
+    Raises ``DatasetError`` unless two applications have enough incidents.
     """
     found = tuple(s for s in _all_splits(records) if min(len(s.train), len(s.test)) >= MIN_INCIDENTS)
     if not found:
@@ -75,7 +75,7 @@ def transfer_splits(records: Sequence[Record]) -> tuple[TransferSplit, ...]:
 
 
 def study_transfer(whole: TrainArguments, progress: Progress = lambda what, done, total: None) -> tuple[TransferFigures, ...]:
-    """Train what is not in ``whole.out`` yet, and score it beside trees and distances; last come the means.
+    """Train the models missing from ``whole.out``, and score them with the baselines; the means come last.
 
     ``given`` is ``full``; ``inferred_reads``: a catalog whose templates declare no reads; or ``summary_features``: that catalog,
     and summary features of each entity in place of raw telemetry.
@@ -84,13 +84,13 @@ def study_transfer(whole: TrainArguments, progress: Progress = lambda what, done
     found: list[TransferFigures] = []
     for one in transfer_splits([i.record for i in dataset.read(TRAINING)]):
         silent = without_reads(whole.catalog)
-        for given, catalog, as_seen in (
-            ("full", whole.catalog, _as_it_is),
-            ("inferred_reads", silent, _as_it_is),
+        for given, catalog, reduce in (
+            ("full", whole.catalog, _unchanged),
+            ("inferred_reads", silent, _unchanged),
             ("summary_features", silent, summary_features),
         ):
             model = whole.out / one.name / given
-            data = _written(one, as_seen, model / "data")
+            data = _written(one, reduce, model / "data")
             if not (model / MANIFEST).is_file():
                 told = prefixed(progress, f"{one.name}, {given}")
                 train(replace(whole, dataset=data, out=model, catalog=catalog, resume=True), told)
@@ -99,31 +99,31 @@ def study_transfer(whole: TrainArguments, progress: Progress = lambda what, done
                 open_dataset(data),
                 catalog,
                 trained,
-                splits=(ASKED,),
+                splits=(TEST,),
                 baselines=(BoostedTrees(catalog), Anomaly(catalog)),
                 runs=True,
             )
             for name, by_split in seen.by_method.items():
-                figures = by_split[ASKED]
+                figures = by_split[TEST]
                 assert isinstance(figures, FaultFigures)
-                reranked = seen.runs[ASKED].reranked[2] if name == trained.name else None
+                reranked = seen.runs[TEST].reranked[2] if name == trained.name else None
                 found.append(_transfer_figures(one.name, given, "model" if name == trained.name else name, figures, reranked))
     return (*found, *_means(found))
 
 
-def _as_it_is(record: Record) -> Record:
+def _unchanged(record: Record) -> Record:
     return record
 
 
-def _written(one: TransferSplit, as_seen: Callable[[Record], Record], folder: Path) -> Path:
-    parts = ((TRAINING, one.train), (ASKED, one.test))
-    records = [as_seen(replace(r, split=split)) for split, some in parts for r in some]
+def _written(one: TransferSplit, reduce: Callable[[Record], Record], folder: Path) -> Path:
+    parts = ((TRAINING, one.train), (TEST, one.test))
+    records = [reduce(replace(r, split=split)) for split, some in parts for r in some]
     write_records(folder / "incidents" / "all.jsonl", records)
     return folder
 
 
 def without_reads(catalog: Catalog) -> Catalog:
-    """The catalog as somebody would write it who does not know the figures."""
+    """The catalog without declared reads."""
     tools = (replace(t, templates=tuple(replace(x, reads=()) for x in t.templates)) for t in catalog.tools)
     return Catalog(tuple(tools))
 
@@ -140,7 +140,7 @@ def _all_splits(records: Sequence[Record]) -> Iterator[TransferSplit]:
 
 
 def _half(record: Record) -> int | None:
-    """In which half of the kinds of faults its own is; None of a control."""
+    """The half of its fault kind; None for a control."""
     fault = record.fault
     if fault is None or fault.category == "control":
         return None

@@ -1,1 +1,1 @@
-"""Learns from what people said of earlier answers, and takes over only what is not worse."""
+"""Learns from feedback on earlier answers, and adopts a new version only if it is not worse."""

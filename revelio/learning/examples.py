@@ -1,4 +1,4 @@
-"""Judged answers and labelled incidents as lessons, each with the evidence as it was seen."""
+"""Judged answers and labelled incidents as training examples, with the evidence of their time."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from revelio.ranker.session import Ranker
 from revelio.store import SavedAnswer
 
 FOUND, HELPFUL, NOT_USEFUL = 1.0, 0.3, 0.1
-"""How much a verdict weighs: that a query showed the cause, that it or one that did was among the good ones, that it was not."""
+"""The weights of verdicts: a query showed the cause; it helped, as may another one; it was not useful."""
 
 SAME_INCIDENT_S = 1800.0
-"""Answers about one live system that are less than this apart speak of one incident."""
+"""Answers about one live system less than this apart belong to one incident."""
 
 REPORTS = 2
-"""Reports that are taken of a labelled incident."""
+"""Reports used per labelled incident."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An answer that people judged: the last verdict on each query.
+    """An answer with feedback: the last verdict on each query.
 
-    ``group`` is what answers about the same incident share; ``found`` is the lesson that scores a model, None where nobody
-    found anything; ``examples`` are all there are. ``until`` is the moment of the latest verdict in Unix seconds.
+    Answers about one incident share a ``group``. ``found`` is the example that scores a model, None without a found cause;
+    ``examples`` are all of them. ``until`` is the moment of the latest verdict in Unix seconds.
     """
 
     id: str
@@ -47,14 +47,14 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A labelled incident told by one report."""
+    """A labelled incident with one of its reports."""
 
     incident: str
     example: TrainingExample
 
 
 def judged(answers: Iterable[SavedAnswer], ranker: Ranker, catalog: Catalog) -> list[Judged]:
-    """Those with a verdict on a query that can still be asked, oldest first."""
+    """The answers with a verdict on a query that is still a candidate, oldest first."""
     known = sorted(answers, key=lambda a: (a.recommendation.incident.system, a.recommendation.incident.opened_at, a.id))
     return sorted(
         (
@@ -67,9 +67,9 @@ def judged(answers: Iterable[SavedAnswer], ranker: Ranker, catalog: Catalog) -> 
 
 
 def labelled(dataset: Dataset, ranker: Ranker, catalog: Catalog, *splits: str, most: int, temperature: float = 1.0) -> list[Case]:
-    """At most ``most`` incidents of these splits, chosen by a hash of their ids; with none named, of all but ``train``.
+    """At most ``most`` incidents of these splits, chosen by a hash of their ids; without splits, of all but ``train``.
 
-    They are ranked at ``temperature``.
+    The network ranks them at ``temperature``.
     """
     if not splits:
         splits = tuple(sorted({*dataset.splits.values()} - {"train"})) or ("repeat", "new_location", "new_fault", "no_fault")
@@ -122,14 +122,14 @@ _WEIGHTS = {"found": FOUND, "helpful": HELPFUL, "not_useful": NOT_USEFUL}
 def _example(
     encoded: EncodedIncident, ranker: Ranker, right: Iterable[int], weight: float, temperature: float = 1.0
 ) -> TrainingExample:
-    """``right`` are indices of outcomes; without any, that nothing points at a fault is right."""
+    """``right`` are indices of outcomes; without any, "no fault" is right."""
     marked = np.zeros(len(encoded.queries) + 1, dtype=np.bool_)
     marked[list(right) or [-1]] = True
     return TrainingExample(encoded, rank(encoded, ranker.logits(encoded), ranker.calibration, temperature), marked, weight)
 
 
 def _groups(answers: list[SavedAnswer]) -> Iterator[str]:
-    """One name an incident: recorded ones by their id, live ones by system and time. ``answers`` are in that order."""
+    """A name per incident: recorded ones by id, live ones by system and time. ``answers`` are sorted by these."""
     system, moment, name = "", float("-inf"), ""
     for answer in answers:
         incident = answer.recommendation.incident

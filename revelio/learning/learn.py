@@ -1,4 +1,4 @@
-"""One attempt to learn: fit, compare, and let the new version answer only if it is not worse."""
+"""One attempt to learn from feedback: fit, compare, and activate the new version only if it is not worse."""
 
 from __future__ import annotations
 
@@ -22,20 +22,17 @@ from revelio.store import Store
 from revelio.store.judged import judged_answers, verdicts_after
 
 L2_VALUES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-"""How much a labelled incident weighs that is gone through again, and how tightly weights are held to zero.
-
-More is tried when less gave a head that is worse.
-"""
+"""L2 penalties, each also the weight of a replayed incident. The next one is tried when a head is worse."""
 
 NEWEST = 1000
-"""Judged answers that are learnt from, the latest."""
+"""The number of judged answers to learn from, the latest ones."""
 REPLAYED, HELD_OUT = 80, 80
-"""Labelled incidents that are gone through again so that nothing is forgotten, and that are kept out to compare."""
+"""Labelled incidents to replay, which prevents forgetting, and to hold out for the comparison."""
 
 REPLAY_TEMPERATURE = 2.0
-"""At which the model ranks what it goes through again.
+"""The softmax temperature on replayed incidents.
 
-It learnt from those incidents, so that its own certainty would hide what a new weight does to others like them.
+The model was trained on them, and its confidence would hide the effect of a new weight on similar incidents.
 """
 
 Progress = Callable[[str, int, int], None]
@@ -43,7 +40,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class LearnArguments:
-    """From what, and whether a version may be written. ``at_least`` verdicts have to be new since the latest attempt."""
+    """What to learn from, and whether to write a version. ``at_least`` new verdicts since the latest attempt are required."""
 
     model: Path
     folder: Path
@@ -55,7 +52,7 @@ class LearnArguments:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How it went: ``before`` answered when it began, ``after`` answers now; ``outcome`` says why, in words."""
+    """The result: ``before`` was active at the start, ``after`` is active now; ``outcome`` is the reason in words."""
 
     before: str
     after: str
@@ -66,15 +63,15 @@ class Attempt:
 
     @property
     def taken(self) -> bool:
-        """Whether a new version answers."""
+        """Whether a new version is active."""
         return self.version is not None and self.after == self.version
 
 
 def learn(arguments: LearnArguments, store: Store, progress: Progress = lambda what, done, total: None) -> Attempt:
-    """Fit what people said since training, compare, and switch when that is not worse.
+    """Fit a head to feedback, compare it, and activate it if it is not worse.
 
-    Raises ``ArtifactError`` for a damaged model, ``DatasetError`` when there is nothing to compare on, ``InvalidInputError``
-    when another process is learning, ``StoreError`` when the database fails.
+    Raises ``ArtifactError`` for a damaged model, ``DatasetError`` without incidents to compare on, ``InvalidInputError``
+    while another process is learning, ``StoreError`` when the database fails.
     """
     versions = Versions(arguments.folder, load_manifest(arguments.model))
     with versions.learning():
@@ -82,7 +79,7 @@ def learn(arguments: LearnArguments, store: Store, progress: Progress = lambda w
         new = verdicts_after(store, last.until if last else 0.0)
         active = versions.current()
         if new < arguments.at_least and not arguments.dry_run:
-            return Attempt(active, active, f"{new} new verdicts, and {arguments.at_least} are needed")
+            return Attempt(active, active, f"{new} new verdicts of {arguments.at_least} required")
         attempt = _attempt(arguments, store, versions, progress)
         if not arguments.dry_run:
             until = attempt.learned.until if attempt.learned else time.time()
@@ -103,10 +100,10 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
     active = versions.current()
     before = versions.head(active)
     ranker = load_ranker(arguments.model, arguments.catalog)
-    progress("read the feedback", 0, 3)
+    progress("read feedback", 0, 3)
     answers = judged(judged_answers(store, NEWEST), ranker, arguments.catalog)
     if not answers:
-        return Attempt(active, active, "nobody has judged a query yet that can still be asked")
+        return Attempt(active, active, "no feedback yet on a query of the current catalog")
     progress("read labelled incidents", 1, 3)
     replayed, kept = _labelled(arguments, ranker)
     progress("fit and compare", 2, 3)
@@ -120,9 +117,9 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
     )
     progress("fit and compare", 3, 3)
     if why:
-        return Attempt(active, active, f"not taken: {why}", learned, comparisons)
+        return Attempt(active, active, f"not adopted: {why}", learned, comparisons)
     if arguments.dry_run:
-        return Attempt(active, active, "would be taken: not worse anywhere", learned, comparisons)
+        return Attempt(active, active, "would be adopted: not worse anywhere", learned, comparisons)
     made = versions.keep(
         VersionManifest(
             name=versions.next_name(),
@@ -139,9 +136,9 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
         head,
     )
     if versions.current() != active:
-        outcome = f"kept, but not taken: somebody chose {versions.current()} meanwhile"
+        outcome = f"saved, but not adopted: {versions.current()} was activated meanwhile"
         return Attempt(active, versions.current(), outcome, learned, comparisons, made.name)
-    return Attempt(active, versions.use(made.name), "taken: not worse anywhere", learned, comparisons, made.name)
+    return Attempt(active, versions.use(made.name), "adopted: not worse anywhere", learned, comparisons, made.name)
 
 
 def _labelled(arguments: LearnArguments, ranker: Ranker) -> tuple[list[Case], list[Case]]:
@@ -157,11 +154,11 @@ def _fitted(
     before: Head | None,
     known: VersionManifest | None,
 ) -> tuple[float, Head, tuple[Comparison, ...], str]:
-    """The least caution whose head is not worse, or the most with where it is."""
+    """The head of the smallest penalty that is not worse; else that of the largest, with where it is worse."""
     fit = partial(_fit, replayed)
 
     def past(rest: Sequence[Judged]) -> Head | None:
-        """What the version in force would be without the answers that are kept out."""
+        """The active version, refitted without the held-out answers."""
         return fit([a for a in rest if a.until <= known.learned.until], known.l2) if known else None
 
     for l2 in L2_VALUES:

@@ -1,4 +1,4 @@
-"""A choice of labelled incidents that ships with the model: what must not be forgotten, and what to compare on."""
+"""Chooses the labelled incidents that ship with the model: to replay, and to compare versions on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from revelio.incidents.exchange import Record, write_records
 from revelio.learning.examples import REPORTS
 
 ONE_IN = 5
-"""One in so many of the incidents that are held out is a control: whether a model still knows them is compared too."""
+"""One in so many held-out incidents is a control, so that the no-fault probability is compared too."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -27,12 +27,11 @@ def choose(
 ) -> dict[str, int]:
     """Write at most ``train`` incidents of the training split and ``held_out`` of the others as a dataset folder.
 
-    Kinds of fault take turns, so that rare ones are there, and a fifth of what is held out are controls; results and notes are
-    left out, and reports that would not be read.
-    Gives the number of incidents by split. Raises ``DatasetError`` when there are none of either.
+    Fault kinds take turns, so that rare ones are included, and a fifth of the held-out incidents are controls. Results, notes
+    and unused reports are left out. Returns the number of incidents by split. Raises ``DatasetError`` without any of either.
     """
     if out.exists() and out.resolve() in (dataset.resolve(), *dataset.resolve().parents):
-        raise InvalidInputError(f"{out} holds the dataset itself; write to another folder")
+        raise InvalidInputError(f"{out} contains the dataset itself; write to another folder")
     known = list(open_dataset(dataset).read())
     chosen = [
         *_in_turns([x for x in known if x.split == TRAINING], train),
@@ -40,7 +39,7 @@ def choose(
         *_in_turns([x for x in known if x.split == CONTROLS], held_out // ONE_IN),
     ]
     if not 0 < sum(x.split == TRAINING for x in chosen) < len(chosen):
-        raise DatasetError(f"{dataset}: needs incidents of the split {TRAINING} and of another one")
+        raise DatasetError(f"{dataset}: needs incidents of the split {TRAINING} and of another split")
     folder = out / "incidents"
     shutil.rmtree(folder, ignore_errors=True)
     for done, incident in enumerate(chosen, 1):
@@ -66,7 +65,7 @@ def _in_turns(incidents: list[LabelledIncident], most: int) -> list[LabelledInci
 
 
 def _lot(name: str) -> bytes:
-    """An order that favours nobody and is the same each time."""
+    """A pseudo-random sort key that is the same each time."""
     return hashlib.sha256(name.encode()).digest()
 
 

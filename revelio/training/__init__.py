@@ -1,1 +1,1 @@
-"""From labelled incidents to a model folder. The only room that knows torch; serving needs none of it."""
+"""From labelled incidents to a model folder. The only package that imports torch; serving does not need it."""

@@ -1,4 +1,4 @@
-"""Incidents as they might have been as well, so that the network leans on no single input and on no particular catalog."""
+"""Data augmentation, so that the network depends on no single input and on no particular catalog."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from revelio.encoders.query import COMPONENT, FEATURES, OWN, RARITY, TEXT
 from revelio.training.batch import Example
 
 TEMPLATE_DROPOUT = 0.6
-"""Share of the examples that are learnt from with some of their templates only."""
+"""Share of the examples that lose some of their templates."""
 DROP_TEMPLATE, DROP_TOOL = 0.3, 0.1
-"""How likely each template, and each tool with all of its templates, is then not there."""
+"""Probability of dropping each template, and each tool with all of its templates, from such an example."""
 READING_DROPOUT, REPORT_DROPOUT = 0.1, 0.1
-"""How likely a template's own readings, and an incident's report, are not there."""
+"""Probability of dropping the readings of a template, and the report of an incident."""
 NULL_DROPOUT = 0.5
-"""How likely nothing is known of what is usual for a template but what all do together, as for one that training never saw."""
+"""Probability of replacing the rarity of a template by the pooled one, as for a template that training never saw."""
 FEATURE_NOISE = 0.03
+"""Standard deviation of the noise on features."""
 ONSET_SHIFT = 0.4
+"""Maximal delay of the onsets of an incident, as a share of the window."""
 _RARITY, _RARITY_OVERALL = (FEATURES.index(name) for name in RARITY)
 _ONSETS = [FEATURES.index("onset"), FEATURES.index("from_onset")]
 
 
 def template_dropout(example: Example, told: int, rng: random.Random) -> Example:
-    """The example with the report ``told`` alone and, now and then, without some of its templates and tools.
+    """The example with only the report of index ``told``, and sometimes without some of its templates and tools.
 
-    What is right among those that are left is learnt then: other systems have other tools, and other causes show in other
-    templates. Never is everything that was accepted taken away.
+    Other systems have other tools, and other causes show in other templates. At least one accepted query stays.
     """
     encoded = example.encodings[told]
     whole = replace(example, encodings=(encoded,))
@@ -59,11 +60,10 @@ def template_dropout(example: Example, told: int, rng: random.Random) -> Example
 
 
 def jitter(inputs: dict[str, Tensor], incident: Tensor) -> dict[str, Tensor]:
-    """A batch in which now and then a template's own reading, or the whole report, is not there; figures tremble a little.
+    """A batch with noise on the features, and sometimes without the readings of a template or without the report.
 
-    Sources do fall silent, and reports do say nothing; of some templates nothing is known but what is usual for all together.
-    All onsets of an incident come later by as much: nobody who reports knows when exactly it began, as a recorded window does.
-    ``incident [N]`` is of the queries.
+    Sources go missing, reports can be empty, and some templates are unknown. The onsets of an incident are delayed together,
+    because a reporter does not know the exact start as a recording does. ``incident [N]`` is the incident of each query.
     """
     features, report, components = (inputs[name].clone() for name in ("features", "report", "components"))
     device = features.device

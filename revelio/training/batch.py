@@ -1,4 +1,4 @@
-"""Encoded incidents to batches for training."""
+"""Encoded incidents to training batches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from revelio.ranker.session import network_inputs
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An incident with its reports' vectors, the grade of each candidate, and whether anything is wrong at all.
+    """An incident with one encoding per report, the grade of each candidate, and whether there is a fault.
 
     ``encodings`` holds one encoding per report, since some features compare the report with the candidates;
     ``grades [N]`` is 0 for queries that are not accepted, ``signals [N]`` is what each candidate showed when it was
@@ -32,7 +32,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Incidents end to end: ``inputs`` by the network's names; ``grades [N]``, ``incident [N]`` of queries; ``faulty [B]``."""
+    """Concatenated incidents: ``inputs`` by network input name; ``grades [N]``, ``incident [N]`` of queries; ``faulty [B]``."""
 
     inputs: dict[str, NDArray[Any]]
     grades: Floats
@@ -41,7 +41,7 @@ class Batch:
 
 
 def batch(examples: Sequence[Example], reports: Sequence[int], found: Sequence[Mapping[int, float]] = ()) -> Batch:
-    """Examples end to end, each with the report chosen for it.
+    """Concatenate examples, each with the report chosen for it.
 
     ``found`` gives for each example what candidates showed that were run already.
     """

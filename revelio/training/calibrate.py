@@ -1,7 +1,7 @@
-"""An abstain score that means what it says: fitted on predictions for incidents that the networks were not trained on.
+"""Calibrates the no-fault probability on out-of-fold predictions.
 
-What the networks say of queries is left as it is. The incidents to fit on are of the same kinds as those that were learnt
-from, and a temperature fitted on them makes the model too sure of new kinds (docs/adr/0011).
+The probabilities of queries are not calibrated: the available incidents have the fault kinds of the training set, and a
+temperature fitted on them makes the model overconfident of new kinds (docs/adr/0011).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from revelio.ranker.scoring import Calibration, Logits
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the network said of one unseen example, with the grade of each candidate ``[N]`` and whether it was faulty."""
+    """The out-of-fold output for one example, with the grade of each candidate ``[N]`` and whether it had a fault."""
 
     encoded: EncodedIncident
     logits: Logits
@@ -27,18 +27,18 @@ class Prediction:
 
 
 def calibrate(predictions: Sequence[Prediction]) -> Calibration:
-    """Abstain by the scaling of Platt (1999), with his smoothed targets. Without predictions: no change."""
+    """Platt scaling (1999) of the abstain logit, with smoothed targets. Without predictions: no change."""
     slope, offset = _platt([p.logits.abstain for p in predictions], [not p.faulty for p in predictions])
     return Calibration(slope, offset)
 
 
-def _platt(logits: Sequence[float], calm: Sequence[bool]) -> tuple[float, float]:
-    positives = sum(calm)
-    if not 0 < positives < len(calm):
+def _platt(logits: Sequence[float], no_fault: Sequence[bool]) -> tuple[float, float]:
+    positives = sum(no_fault)
+    if not 0 < positives < len(no_fault):
         return 1.0, 0.0
     x = np.asarray(logits, dtype=float)
-    high, low = (positives + 1) / (positives + 2), 1 / (len(calm) - positives + 2)
-    y = np.where(np.asarray(calm), high, low)
+    high, low = (positives + 1) / (positives + 2), 1 / (len(no_fault) - positives + 2)
+    y = np.where(np.asarray(no_fault), high, low)
     design = np.stack([x, np.ones_like(x)], axis=1)
     weights = np.array([1.0, 0.0])
     for _ in range(50):  # Newton's method with a ridge that keeps separable data finite

@@ -12,20 +12,20 @@ Ranks debugging queries for a bug report: P(tool | report, evidence) x P(templat
 |---|---|
 | trained on | dataset `{dataset}`, catalog `{catalog}`, seed {seed} |
 | incidents, reports | {incidents:.0f}, {reports:.0f} |
-| networks, whose mean probability it gives | {members:.0f} |
+| networks in the ensemble | {members:.0f} |
 | out-of-fold top-1 / top-3 (train split, cross-validated) | {top1} / {top3} |
 | report encoder | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), int8 ONNX |
 | calibration | abstain slope {slope:.2f}, offset {offset:.2f} |
 
-Figures on the frozen test splits, beside the baselines: `revelio eval --baselines`.
+Figures on the frozen test splits, with the baselines: `revelio eval --baselines`.
 
 ## Intended use
-To order the queries that an engineer runs first. A probability is that of the query among those that could be asked
-of this system; the abstain score is the probability that nothing here points at a fault.
+Ranks the queries that an engineer runs first. The probability of a query is relative to all candidate queries of the
+system; the no-fault probability says how likely the evidence shows no fault.
 
 ## Limits
-Learnt from faults injected into a small testbed on one host under synthetic load. It reads English reports best.
-It sees only what the configured tools show in the window and the baseline before it.
+Trained on faults injected into a small testbed on one host under synthetic load. English reports work best.
+It sees only what the configured tools report for the window and the baseline before it.
 """
 
 

@@ -1,4 +1,4 @@
-"""Training state on disk: safetensors, written whole or not at all."""
+"""Training state on disk as safetensors, written atomically."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from revelio.errors import ArtifactError
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come: the loss of each epoch done, and the weights that were best so far (none when not judged)."""
+    """The losses of all finished epochs, and the best weights so far (empty without held-out incidents)."""
 
     losses: tuple[float, ...]
     best: dict[str, Tensor]
 
 
 def save(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, key: str) -> None:
-    """``key`` identifies data and arguments; a checkpoint made with others is not resumed."""
+    """Save a checkpoint. ``key`` identifies data and arguments; a checkpoint with another key is not resumed."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items() if isinstance(value, Tensor)}
@@ -41,7 +41,7 @@ def save(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progres
 
 
 def resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, key: str) -> Progress | None:
-    """Load the state into model and optimizer; None when there is no checkpoint made with this ``key``."""
+    """Load the state into model and optimizer; None without a checkpoint of this ``key``."""
     if not path.is_file():
         return None
     try:
@@ -51,7 +51,7 @@ def resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, key: 
                 return None
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a mapping
     except SafetensorError as error:
-        raise ArtifactError(f"{path}: damaged checkpoint: {error}; delete it to begin again") from error
+        raise ArtifactError(f"{path}: damaged checkpoint: {error}; delete it to start over") from error
     model.load_state_dict({n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
     state = optimizer.state_dict()
     state["state"] = {}

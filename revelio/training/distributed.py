@@ -1,4 +1,4 @@
-"""The processes that train together: one, unless torchrun started several (on one machine or on many)."""
+"""The processes of a training run: one, unless torchrun started several (on one or more machines)."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ProcessGroup:
-    """This process's number among all, how many there are, and the device it works on."""
+    """The rank of this process, the number of processes, and the device of this one."""
 
     rank: int
     size: int
     device: torch.device
 
     @property
-    def leads(self) -> bool:
-        """Whether this is the process that writes files and tells of progress."""
+    def is_main(self) -> bool:
+        """Whether this process writes files and reports progress."""
         return self.rank == 0
 
-    def own(self, members: Sequence[T]) -> Sequence[T]:
-        """This process's part of a batch; all of it where there are fewer members than processes."""
+    def shard(self, members: Sequence[T]) -> Sequence[T]:
+        """The part of a batch for this process; the whole batch when it has fewer members than processes."""
         return members[self.rank :: self.size] if len(members) >= self.size else members
 
-    def together(self, network: nn.Module) -> nn.Module:
-        """The network with gradients that are averaged over all processes at each step."""
+    def parallel(self, network: nn.Module) -> nn.Module:
+        """The network with gradients averaged over all processes."""
         return network if self.size == 1 else DistributedDataParallel(network, broadcast_buffers=False)
 
-    def agreed(self, value: float) -> float:
-        """The leader's figure, so that all decide alike."""
+    def broadcast(self, value: float) -> float:
+        """The value of the main process, so that all processes decide alike."""
         if self.size == 1:
             return value
-        told = torch.tensor([value], dtype=torch.float64, device=self.device)
-        distributed.broadcast(told, 0)
-        return float(told)
+        shared = torch.tensor([value], dtype=torch.float64, device=self.device)
+        distributed.broadcast(shared, 0)
+        return float(shared)
 
-    def wait(self) -> None:
-        """Until all are here."""
+    def barrier(self) -> None:
+        """Wait for all processes."""
         if self.size > 1:
             distributed.barrier()
 
 
 @contextmanager
 def process_group(device: str) -> Iterator[ProcessGroup]:
-    """Join the processes that torchrun started, for the block. ``InvalidInputError`` when there is no such device."""
+    """Join the processes that torchrun started, for the block. ``InvalidInputError`` when the device is not available."""
     if device == "cuda" and not torch.cuda.is_available():
-        raise InvalidInputError("device cuda was asked for, but torch sees no GPU; use --device cpu or auto")
+        raise InvalidInputError("torch finds no GPU for --device cuda; use --device cpu or auto")
     cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:

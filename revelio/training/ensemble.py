@@ -1,4 +1,4 @@
-"""Networks that chance alone tells apart, answering as one."""
+"""An ensemble of networks that differ in their random seed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from revelio.training.network import Network, logsumexp
 
 
 class Ensemble(nn.Module):
-    """A query is as probable as the members say on average.
+    """The probability of a query is the mean over the members.
 
-    Each is sure of itself where it has seen little, and each in another way (Lakshminarayanan et al., 2017, arXiv:1612.01474).
+    Single networks are overconfident where they saw little data, each in another way (Lakshminarayanan et al., 2017,
+    arXiv:1612.01474).
     """
 
     def __init__(self, members: Sequence[Network]) -> None:
-        """``members`` are alike but for their weights."""
+        """``members`` have the same architecture."""
         super().__init__()
         self.members = nn.ModuleList(members)
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """As a network's: logits whose softmaxes multiply to the mean probability; of abstaining the mean logit."""
+        """As of one network: logits whose softmaxes multiply to the mean probability, and the mean abstain logit."""
         named = dict(zip(INPUTS, inputs, strict=True))
         tool, template, value, abstain = (
             torch.stack(same, dim=-1) for same in zip(*(member(*inputs) for member in self.members), strict=True)

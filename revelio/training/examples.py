@@ -1,4 +1,4 @@
-"""Labelled incidents to training examples. The grades come from proven labels only."""
+"""Labelled incidents to training examples. Grades come from proven labels only."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from revelio.types import QueryTemplate, Reading
 
 
 def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder, encoder: QueryEncoder) -> list[Example]:
-    """One example an incident, with an encoding for each of its reports (an empty report when it has none).
+    """One example per incident, with an encoding for each of its reports (an empty report if it has none).
 
-    Incidents without candidates are left out, and so are faulty ones none of whose accepted queries is a candidate.
+    Incidents without candidates are skipped, and so are faulty ones without an accepted query among the candidates.
     """
     found = []
     for labelled in incidents:
@@ -44,15 +44,15 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
 
 
 def learn_reads(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder) -> dict[str, tuple[Reading, ...]]:
-    """What templates read that do not say so: of all figures that any of the incidents holds of the places they are asked of."""
-    silent: dict[str, QueryTemplate] = {}
+    """Infer the reads of templates that declare none, from the figures of all incidents at the entities they are bound to."""
+    without_reads: dict[str, QueryTemplate] = {}
     there: dict[str, dict[Figure, None]] = {}
     for labelled in incidents:
         record = labelled.record
         undeclared = index_candidates(record.candidates or candidates(catalog, record.evidence.entities)).undeclared()
         view = index_evidence(record.evidence) if undeclared else None
         for template, names in undeclared:
-            silent[template.id] = template
+            without_reads[template.id] = template
             there.setdefault(template.id, {}).update(dict.fromkeys(view.figures_of(names) if view else ()))
-    found = infer_reads(list(silent.values()), [tuple(there[t]) for t in silent], text)
+    found = infer_reads(list(without_reads.values()), [tuple(there[t]) for t in without_reads], text)
     return {template: reads for template, reads in found.items() if reads}

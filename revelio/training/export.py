@@ -35,7 +35,7 @@ _LENGTHS = {
     "value": "queries",
     "abstain": "incidents",
 }
-"""What the first dimension of each input and output counts."""
+"""The name of the first dimension of each input and output."""
 
 
 def base_encoder() -> Path:
@@ -56,12 +56,12 @@ class Pooled(nn.Module):
     """A transformer with mean pooling and unit length, as sentence-transformers defines all-MiniLM-L6-v2."""
 
     def __init__(self, transformer: nn.Module) -> None:
-        """``transformer`` gives a vector for each token."""
+        """``transformer`` returns a vector for each token."""
         super().__init__()
         self.transformer = transformer
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Both ``[B, L]``; gives ``[B, D]``."""
+        """Both ``[B, L]``; returns ``[B, D]``."""
         tokens = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         weight = attention_mask.unsqueeze(-1).to(tokens.dtype)
         mean = (tokens * weight).sum(1) / weight.sum(1).clamp(min=1e-9)
@@ -95,7 +95,7 @@ def export_encoder(source: Path, weights: Path, tokenizer: Path, *, quantize: bo
 
 
 def export_network(network: nn.Module, text: int, features: int, component: int, path: Path) -> None:
-    """Write the ranking network as ONNX with every list length free."""
+    """Write the ranking network as ONNX with dynamic lengths."""
     network = network.eval().cpu()
     widths = {"report": text, "tool_text": text, "template_text": text, "features": features, "components": component}
     lengths = {"incidents": 1, "tools": 3, "templates": 5, "queries": 7, "components": 6, "asked": 4}

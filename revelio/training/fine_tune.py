@@ -1,7 +1,7 @@
-"""The report encoder learns how people report: texts about one symptom come to lie close, whoever wrote them.
+"""Fine-tunes the report encoder: reports of one symptom move close to each other, independent of their writer.
 
-It is taught by what the texts complain of (their cells, ``system/feature/symptom``), never by what was wrong, so that
-nothing about causes or places reaches it. The objective is that of sentence-transformers' MultipleNegativesRankingLoss.
+The labels are symptoms (the cell of a report, ``system/feature/symptom``), never causes or locations of faults. The
+objective is the MultipleNegativesRankingLoss of sentence-transformers.
 """
 
 from __future__ import annotations
@@ -28,69 +28,69 @@ from revelio.training.fit import seeded
 from revelio.training.log import Epoch, TrainingLog
 
 LabelledText = tuple[str, str]
-"""A text and its cell."""
+"""A report and its cell."""
 Vectors = Callable[[Sequence[str]], Tensor]
 
 BATCH = 32
 LEARNING_RATE = 2e-5
 SCALE = 20.0
-"""What cosines are multiplied by before the softmax, as sentence-transformers does."""
+"""Cosines are multiplied by this before the softmax, as in sentence-transformers."""
 MIN_CELLS, MIN_TEXTS = 4, 40
-"""With less there is nothing to tell apart, and the published encoder stays as it is."""
+"""With fewer, the published encoder is kept."""
 
 
 def labelled_texts(incidents: Iterable[LabelledIncident]) -> list[LabelledText]:
-    """Every different text of the incidents that says what it complains of, in a fixed order."""
+    """All distinct reports with a cell, in a fixed order."""
     return sorted({(r.text, r.cell) for i in incidents for r in i.record.reports if r.cell and r.text.strip()})
 
 
-def enough(told: Sequence[LabelledText]) -> bool:
-    """Whether there is anything to learn from."""
-    return len(told) >= MIN_TEXTS and len({cell for _, cell in told}) >= MIN_CELLS
+def enough(texts: Sequence[LabelledText]) -> bool:
+    """Whether there are enough reports and cells to fine-tune on."""
+    return len(texts) >= MIN_TEXTS and len({cell for _, cell in texts}) >= MIN_CELLS
 
 
 def fine_tune(
     source: Path,
-    told: Sequence[LabelledText],
+    texts: Sequence[LabelledText],
     out: Path,
     arguments: TrainArguments,
     key: str,
     group: ProcessGroup,
     log: TrainingLog,
 ) -> None:
-    """Write the encoder in ``source`` to ``out`` with the weights of the epoch that was best on a tenth of the texts held out.
+    """Fine-tune the encoder in ``source`` and write it to ``out``, with the weights that are best on a held-out tenth.
 
-    The epoch before the first counts too: an encoder that only gets worse stays as it was.
+    The published weights count as epoch 0: an encoder that only gets worse is kept unchanged.
     """
     torch.manual_seed(int(seeded(arguments.seed, "encoder")[:8], 16))
     encoder = _Encoder(source, group)
-    shuffled = sorted(told, key=lambda t: seeded(arguments.seed, t[0]))
-    held, learned = shuffled[: len(told) // 10], shuffled[len(told) // 10 :]
+    shuffled = sorted(texts, key=lambda t: seeded(arguments.seed, t[0]))
+    held, learned = shuffled[: len(texts) // 10], shuffled[len(texts) // 10 :]
     path = arguments.out / "encoder.checkpoint"
     done = checkpoint.resume(path, encoder.model, encoder.optimizer, key) if arguments.resume else None
     losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
     if not losses:
-        losses.append(group.agreed(_held_out(encoder, held, learned, arguments.seed)))
+        losses.append(group.broadcast(_held_out(encoder, held, learned, arguments.seed)))
         best = encoder.weights()
     for epoch in range(len(losses) - 1, arguments.fine_tune):
         began = time.monotonic()
         loss = _epoch(encoder, learned, epoch, arguments, group, log)
-        losses.append(group.agreed(_held_out(encoder, held, learned, arguments.seed)))
+        losses.append(group.broadcast(_held_out(encoder, held, learned, arguments.seed)))
         if losses[-1] == min(losses):
             best = encoder.weights()
         took, saving = time.monotonic() - began, 0.0
-        if group.leads:
+        if group.is_main:
             checkpoint.save(path, encoder.model, encoder.optimizer, checkpoint.Progress(tuple(losses), best), key)
             saving = time.monotonic() - began - took
         log.note(Epoch("encoder", epoch + 1, arguments.fine_tune, loss, losses[-1], LEARNING_RATE, took, saving))
     encoder.model.load_state_dict(best)
-    if group.leads:
+    if group.is_main:
         encoder.save(out)
-    group.wait()
+    group.barrier()
 
 
 class _Encoder:
-    """The transformer with its tokenizer and optimizer, on this process's device."""
+    """The transformer with its tokenizer and optimizer, on the device of this process."""
 
     def __init__(self, source: Path, group: ProcessGroup) -> None:
         from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415  takes seconds to import
@@ -99,7 +99,7 @@ class _Encoder:
         self._tokenizer = AutoTokenizer.from_pretrained(source)
         self._device = group.device
         self.model = Pooled(self._transformer).to(group.device)
-        self._together = group.together(self.model)
+        self._together = group.parallel(self.model)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=LEARNING_RATE, weight_decay=0.01)
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
@@ -111,7 +111,7 @@ class _Encoder:
         return found.float()
 
     def learn(self, loss: Tensor, rate: float) -> float:
-        """One step down the gradient; gives the loss as a number."""
+        """One optimizer step; returns the loss."""
         for settings in self.optimizer.param_groups:
             settings["lr"] = rate
         self.optimizer.zero_grad()
@@ -121,11 +121,11 @@ class _Encoder:
         return float(loss.detach())
 
     def weights(self) -> dict[str, Tensor]:
-        """A copy of them, in main memory."""
+        """A copy of the weights in main memory."""
         return {name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()}
 
     def save(self, out: Path) -> None:
-        """As a folder that transformers reads."""
+        """Save as a transformers folder."""
         self._transformer.save_pretrained(out)
         self._tokenizer.save_pretrained(out)
 
@@ -138,7 +138,7 @@ def _epoch(
     group: ProcessGroup,
     log: TrainingLog,
 ) -> float:
-    """Every text once; the mean loss of the steps. Its randomness depends on seed and epoch alone."""
+    """One pass over all texts; returns the mean loss. Its randomness depends on seed and epoch only."""
     rng = random.Random(seeded(arguments.seed, f"encoder/{epoch}"))
     torch.manual_seed(rng.getrandbits(31) + group.rank)
     encoder.model.train()
@@ -147,17 +147,17 @@ def _epoch(
     of = steps * arguments.fine_tune
     for step in range(steps):
         so_far = epoch * steps + step
-        members = group.own(order[step * BATCH : (step + 1) * BATCH])
+        members = group.shard(order[step * BATCH : (step + 1) * BATCH])
         loss = _contrast(members, _partners(members, learned, rng), encoder.vectors)
         total += encoder.learn(loss, LEARNING_RATE * (1.0 - so_far / of))
         log.say(f"fine-tune the report encoder, loss {total / (step + 1):.3f}", so_far + 1, of)
     return total / steps
 
 
-def _partners(members: Sequence[LabelledText], all_told: Sequence[LabelledText], rng: random.Random) -> list[str]:
-    """For each text another one of its cell, or the cell's own words where there is none (and now and then anyway)."""
+def _partners(members: Sequence[LabelledText], texts: Sequence[LabelledText], rng: random.Random) -> list[str]:
+    """For each text another one of its cell, or (also at random) the words of the cell."""
     of_cell: dict[str, list[str]] = defaultdict(list)
-    for text, cell in all_told:
+    for text, cell in texts:
         of_cell[cell].append(text)
     found = []
     for text, cell in members:
@@ -167,12 +167,12 @@ def _partners(members: Sequence[LabelledText], all_told: Sequence[LabelledText],
 
 
 def _words(cell: str) -> str:
-    """``shop/checkout/wrong_data`` says: checkout, wrong data."""
+    """``shop/checkout/wrong_data`` becomes ``checkout, wrong data``."""
     return ", ".join(re.sub(r"#\d+$", "", part).replace("_", " ").strip() for part in cell.split("/")[1:] if part != "_site")
 
 
 def _contrast(members: Sequence[LabelledText], partners: Sequence[str], vectors: Vectors) -> Tensor:
-    """Each text is to find its partner among all partners; those of its own cell are no wrong answers."""
+    """Contrastive loss: each text against all partners; other partners of its own cell are not negatives."""
     both = vectors([*(t for t, _ in members), *partners])
     here, there = both[: len(members)], both[len(members) :]
     scores = SCALE * here @ there.T
@@ -184,7 +184,7 @@ def _contrast(members: Sequence[LabelledText], partners: Sequence[str], vectors:
 
 @torch.no_grad()
 def _held_out(encoder: _Encoder, held: Sequence[LabelledText], learned: Sequence[LabelledText], seed: int) -> float:
-    """The same objective on texts held out, with the same partners each time."""
+    """The loss on held-out texts, with the same partners each time."""
     encoder.model.eval()
     rng = random.Random(seeded(seed, "partners"))
     losses = []

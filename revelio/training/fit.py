@@ -1,4 +1,4 @@
-"""One run of the network: epochs over the examples, judged on incidents held out, the best weights kept."""
+"""Trains one network, with early stopping on held-out incidents."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from revelio.training.losses import log_probabilities, objective
 from revelio.training.network import Network
 
 PRE_RUN_PROBABILITY = 0.4
-"""Share of the batches in which some queries were run already."""
+"""Share of the batches in which some queries count as run before."""
 CHECKPOINT_EVERY = 10
 
 
 def seeded(seed: int, text: str) -> str:
-    """A hex digest that decides what is random about ``text``."""
+    """A hex digest that seeds everything random about ``text``."""
     return hashlib.sha256(f"{seed}/{text}".encode()).hexdigest()
 
 
@@ -44,9 +44,9 @@ def fit(
     group: ProcessGroup,
     log: TrainingLog,
 ) -> Network:
-    """Train for ``arguments.epochs``, or until the loss on ``held`` (when there are any) no longer falls: then the best is kept.
+    """Train for ``arguments.epochs``, or until the loss on ``held`` (if any) no longer falls; then keep the best weights.
 
-    An epoch's randomness depends on seed, part and epoch alone, so a resumed run is the same run.
+    The randomness of an epoch depends on seed, part and epoch only, so that a resumed run gives the same weights.
     """
     torch.manual_seed(int(seeded(arguments.seed, part)[:8], 16))
     network = _network(known[0], arguments).to(group.device)
@@ -54,7 +54,7 @@ def fit(
     path = arguments.out / f"{part}.checkpoint"
     done = checkpoint.resume(path, network, optimizer, key) if arguments.resume else None
     losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
-    wrapped = group.together(network)
+    wrapped = group.parallel(network)
     for epoch in range(len(losses), arguments.epochs):
         if held and epoch - _best_epoch(losses) >= arguments.patience:
             break
@@ -65,23 +65,23 @@ def fit(
         for settings in optimizer.param_groups:
             settings["lr"] = rate
         loss = _epoch(wrapped, network, optimizer, known, arguments.batch_size, rng, group)
-        losses.append(group.agreed(held_out_loss(network, held, arguments.batch_size, group.device)) if held else loss)
+        losses.append(group.broadcast(held_out_loss(network, held, arguments.batch_size, group.device)) if held else loss)
         if held and _best_epoch(losses) == epoch + 1:
             best = {name: value.detach().clone() for name, value in network.state_dict().items()}
         took, saving = time.monotonic() - began, 0.0
-        if (epoch + 1) % CHECKPOINT_EVERY == 0 and group.leads:
+        if (epoch + 1) % CHECKPOINT_EVERY == 0 and group.is_main:
             checkpoint.save(path, network, optimizer, checkpoint.Progress(tuple(losses), best), key)
             saving = time.monotonic() - began - took
         log.note(Epoch(part, epoch + 1, arguments.epochs, loss, losses[-1] if held else None, rate, took, saving))
     if best:
         network.load_state_dict(best)
-    group.wait()
+    group.barrier()
     return network.eval()
 
 
 @torch.no_grad()
 def predict(network: nn.Module, example: Example, device: torch.device) -> list[Prediction]:
-    """What the network says of an example, once for each of its reports."""
+    """The output of the network for an example, one per report."""
     found = []
     for encoded in example.encodings:
         inputs = network_inputs([encoded])
@@ -98,7 +98,7 @@ def _network(example: Example, arguments: TrainArguments) -> Network:
 
 
 def _best_epoch(losses: Sequence[float]) -> int:
-    """Counted from 1; 0 before the first."""
+    """The epoch of the lowest loss, counted from 1; 0 without any."""
     return int(np.argmin(losses)) + 1 if losses else 0
 
 
@@ -118,7 +118,7 @@ def _epoch(
         drawn = [(known[i], rng.randrange(len(known[i].encodings))) for i in order[start : start + size]]
         tried = rng.random() < PRE_RUN_PROBABILITY
         lot = random.Random(rng.getrandbits(32))
-        members = [template_dropout(e, told, lot) for e, told in group.own(drawn)]
+        members = [template_dropout(e, told, lot) for e, told in group.shard(drawn)]
         told = [0] * len(members)
         chunk = batch(members, told)
         if tried:
@@ -135,7 +135,7 @@ def _epoch(
 
 @torch.no_grad()
 def held_out_loss(network: Network, held: Sequence[Example], size: int, device: torch.device) -> float:
-    """Mean over the incidents, each with its first report."""
+    """Mean loss over the incidents, each with its first report."""
     network.eval()
     total = 0.0
     for start in range(0, len(held), size):
@@ -160,7 +160,7 @@ def _objective(network: nn.Module, inputs: dict[str, Tensor], chunk: Batch, devi
 def _simulated_runs(
     network: Network, chunk: Batch, members: Sequence[Example], rng: random.Random, device: torch.device
 ) -> list[dict[int, float]]:
-    """One to three queries that somebody would have run first, had the network ranked: none that shows the cause."""
+    """For each example one to three queries, sampled by their current probability, that do not show the cause."""
     network.eval()
     inputs = _tensors(chunk, device)
     tool, template, value, _ = network(*(inputs[name] for name in INPUTS))

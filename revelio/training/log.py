@@ -1,4 +1,4 @@
-"""What happened in training, epoch by epoch: a line of JSON each, for plotting and for whoever asks later."""
+"""The training log: one line of JSON per epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 LOG = "training.jsonl"
 
 Report = Callable[[str, int, int], None]
-"""Called with what is being done, steps done and steps in all."""
+"""Called with the current step in words, the number of steps done and the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Epoch:
 
 
 class TrainingLog:
-    """Appends epochs to ``training.jsonl`` and tells of progress; a silent one for processes that do not lead."""
+    """Appends epochs to ``training.jsonl`` and reports progress; does neither in other processes than the main one."""
 
     def __init__(self, path: Path | None, progress: Report) -> None:
         self._path = path
@@ -38,34 +38,34 @@ class TrainingLog:
 
     @property
     def seconds(self) -> float:
-        """Spent on learning and on checkpoints so far, with what was spent before a run was resumed."""
+        """Seconds of training and checkpoints so far, including those before a resume."""
         return self._learning + self._saving
 
     @property
     def checkpoint_share(self) -> float:
-        """Seconds spent on checkpoints for each second of learning, so far."""
+        """Seconds of checkpoints per second of training."""
         return self._saving / self._learning if self._learning else 0.0
 
     @classmethod
-    def begin(cls, out: Path, progress: Report, *, leads: bool, resume: bool) -> TrainingLog:
-        """A new log unless a run is resumed."""
-        if not leads:
+    def begin(cls, out: Path, progress: Report, *, is_main: bool, resume: bool) -> TrainingLog:
+        """Start a new log, or continue the log of a resumed run."""
+        if not is_main:
             return cls(None, lambda what, done, total: None)
         log = cls(out / LOG, progress)
         if not resume:
             (out / LOG).unlink(missing_ok=True)
         elif (out / LOG).is_file():
             for line in (out / LOG).read_text(encoding="utf-8").splitlines():
-                with suppress(ValueError):  # the line that was being written when the run was killed
+                with suppress(ValueError):  # a partial last line of a killed run
                     log._spent(Epoch(**json.loads(line)))
         return log
 
     def say(self, what: str, done: int, total: int) -> None:
-        """Progress that is no epoch."""
+        """Report progress other than an epoch."""
         self._progress(what, done, total)
 
     def note(self, epoch: Epoch) -> None:
-        """Keep it and show it."""
+        """Log an epoch and report it."""
         self._spent(epoch)
         held = "" if epoch.held_out is None else f", held out {epoch.held_out:.3f}"
         self._progress(f"train {epoch.part}, loss {epoch.loss:.3f}{held}", epoch.epoch, epoch.of)

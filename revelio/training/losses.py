@@ -1,4 +1,4 @@
-"""The training objective: the probability mass on accepted queries, and whether there is anything to find."""
+"""The training objective: the probability of accepted queries, and of a fault."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch.nn import functional
 from revelio.training.network import EMPTY, logsumexp
 
 ANY_ACCEPTED = 0.3
-"""Weight of 'any accepted query' beside 'a query that shows the cause itself'."""
+"""Weight of the loss on any accepted query, relative to the loss on queries that show the cause."""
 ABSTAIN = 0.5
 
 
 def log_probabilities(tool: Tensor, template: Tensor, value: Tensor, inputs: Mapping[str, Tensor]) -> Tensor:
-    """``[N]``: log P(tool) + log P(template | tool) + log P(values | template), each among what exists in its incident.
+    """``[N]``: log P(tool) + log P(template | tool) + log P(values | template), each normalised within its incident.
 
-    Of logits with a column for each of ``M`` networks (``[K, M]``, ``[T, M]``, ``[N, M]``) it is ``[N, M]``.
+    For logits with a column for each of ``M`` networks (``[K, M]``, ``[T, M]``, ``[N, M]``) it is ``[N, M]``.
     """
     incident, at, of = inputs["incident_of_tool"], inputs["tool_of_template"], inputs["template_of_query"]
     log_tool = tool - logsumexp(tool, incident, inputs["report"])[incident]
@@ -27,7 +27,7 @@ def log_probabilities(tool: Tensor, template: Tensor, value: Tensor, inputs: Map
 
 
 def objective(joint: Tensor, grades: Tensor, incident: Tensor, abstain: Tensor, faulty: Tensor) -> Tensor:
-    """Mean over the incidents ``[B]``; ``joint``, ``grades`` and ``incident`` are of the queries ``[N]``.
+    """Mean over the incidents ``[B]``; ``joint``, ``grades`` and ``incident`` are per query ``[N]``.
 
     Incidents without an accepted query train the abstain logit only.
     """

@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from revelio.ranker.session import INPUTS
 
 EMPTY = -1e4
-"""Stands in for minus infinity where there is nothing: exact zero after a softmax, and safe to multiply."""
+"""Replaces minus infinity for empty groups: exactly zero after a softmax, and safe to multiply."""
 
 
 class Network(nn.Module):
-    """Logits of tools, templates and values, and of 'nothing points at a fault'."""
+    """Logits of tools, templates and values, and of no fault (``abstain``)."""
 
     features_seen: Tensor
     component_seen: Tensor
@@ -28,7 +28,7 @@ class Network(nn.Module):
     def __init__(self, text: int, features: int, component: int, width: int = 48, dropout: float = 0.2, factors: int = 3) -> None:
         """``text``, ``features`` and ``component`` are the lengths of the input vectors.
 
-        ``factors`` below 3 are ablations: 2 chooses among all templates without choosing a tool, 1 among all queries at once.
+        ``factors`` below 3 are ablations: 2 chooses among all templates without a tool first, 1 among all queries at once.
         """
         super().__init__()
         self.factors = factors
@@ -81,12 +81,11 @@ class Network(nn.Module):
         near: Tensor,
         incident_of_near: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What the network itself says of several incidents end to end: whatever belongs together points to what it belongs to.
+        """The logits of several concatenated incidents; index inputs map each item to its incident, tool or template.
 
         Shapes: ``report [B,D]``, ``tool_text [K,D]``, ``template_text [T,D]``, ``features [N,F]`` of the queries,
-        ``components [M,G]``; ``near [N]`` is one number below P for all queries of an incident that ask of one component, and
-        ``incident_of_near [P]`` that incident.
-        Gives ``tool [K]``, ``template [T]``, ``value [N]`` and ``abstain [B]`` logits.
+        ``components [M,G]``; ``near [N]`` numbers the component of each query below P, ``incident_of_near [P]`` is its incident.
+        Returns ``tool [K]``, ``template [T]``, ``value [N]`` and ``abstain [B]`` logits.
         """
         if self.blind:
             features, components = features * self.features_seen, components * self.component_seen
@@ -121,19 +120,19 @@ class Network(nn.Module):
         return tool, template, value, self.abstain(calm)[:, 0]
 
     def ignore(self, features: Sequence[bool], component: Sequence[bool]) -> None:
-        """Be blind to these inputs: for ablations."""
+        """Set these inputs to 0, for ablations."""
         self.blind = any(features) or any(component)
         self.features_seen = 1.0 - torch.tensor(features, dtype=torch.float32)
         self.component_seen = 1.0 - torch.tensor(component, dtype=torch.float32)
 
     def _value(self, asked: Tensor, context: Tensor, incident: Tensor) -> Tensor:
-        """``[N]``: each query against the context of its incident; against all of them and chosen, which is quicker."""
+        """``[N]``: each query against the context of its incident. Scoring all contexts and gathering is faster."""
         against = self.value_bilinear(context) + self.value_own.weight
         each: Tensor = asked @ against.T + self.value_own.bias
         return each.gather(1, incident.unsqueeze(-1))[:, 0]
 
     def _here(self, asked: Tensor, near: Tensor, incident_of_near: Tensor) -> Tensor:
-        """``[P, W]``: what all that ask of one component see together, their mean weighted by what they are."""
+        """``[P, W]``: a weighted mean over the queries of each component."""
         weight = torch.exp(self.weight_here(asked).clamp(-8.0, 8.0))
         like = incident_of_near.unsqueeze(-1).to(asked.dtype)
         return pooled_sum(weight * asked, near, like) / pooled_sum(weight, near, like).clamp(min=1e-6)
@@ -171,22 +170,22 @@ def logsumexp(values: Tensor, group: Tensor, like: Tensor) -> Tensor:
 
 
 def _rows(like: Tensor, values: Tensor, filled: float) -> Tensor:
-    """As many rows as ``like`` and columns as ``values``; made so that an export keeps the number of rows free."""
+    """As many rows as ``like`` and columns as ``values``; keeps the number of rows dynamic in the export."""
     return like[:, :1] * 0.0 + torch.full((1, int(values.shape[1])), filled, device=values.device)
 
 
 def _scattered(into: Tensor, group: Tensor, values: Tensor, reduction: Literal["max", "add"]) -> Tensor:
-    """``into [G, W]`` with each row of ``values [N, W]`` added to its group's, or compared with it."""
+    """``into [G, W]`` reduced with the rows of ``values [N, W]`` of each group."""
     if torch.onnx.is_in_onnx_export():
         return cast(Tensor, _ScatterRows.apply(into, group, values, reduction))
     index = group.unsqueeze(-1).expand_as(values)
-    if reduction == "add":  # of sums, only this has a deterministic form on every device
+    if reduction == "add":  # deterministic on every device, unlike scatter_reduce
         return into.scatter_add(0, index, values)
     return into.scatter_reduce(0, index, values, "amax", include_self=True)
 
 
 class _ScatterRows(torch.autograd.Function):
-    """What an export writes for it. Torch's own looks up the group of each figure of a row, which takes twice the time."""
+    """Exported as one ScatterND by row. The export of torch scatters element by element, which takes twice the time."""
 
     @staticmethod
     def forward(ctx: Any, into: Tensor, group: Tensor, values: Tensor, reduction: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""What is usual for each template, from labelled incidents."""
+"""Null distributions of templates, from labelled incidents."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from revelio.training.batch import Example
 
 
 def nulls(examples: Iterable[Example]) -> NullDistributions:
-    """How far each template read in the incidents where none of its queries was accepted."""
+    """The readings of each template in the incidents where none of its queries is accepted."""
     return _null_distributions(map(_largest, examples))
 
 
 def leave_one_out(examples: Sequence[Example]) -> list[Example]:
-    """Each example as it looks against the background of all others: as a new incident will look against theirs."""
+    """Each example with rarity features from the null distributions of all other examples, as for a new incident."""
     largest = [_largest(e) for e in examples]
     found = []
     for i, example in enumerate(examples):
-        usual = _null_distributions(largest[:i] + largest[i + 1 :])
-        found.append(replace(example, encodings=tuple(with_rarity(x, usual) for x in example.encodings)))
+        others = _null_distributions(largest[:i] + largest[i + 1 :])
+        found.append(replace(example, encodings=tuple(with_rarity(x, others) for x in example.encodings)))
     return found
 
 
@@ -40,7 +40,7 @@ def _null_distributions(largest: Iterable[dict[str, float]]) -> NullDistribution
 
 
 def _largest(example: Example) -> dict[str, float]:
-    """The furthest reading of each template that is not accepted."""
+    """The peak reading of each template without an accepted query."""
     encoded = example.encodings[0]
     largest = np.full(len(encoded.templates), -np.inf)
     np.maximum.at(largest, encoded.template_of, encoded.feature("worst"))

@@ -1,7 +1,7 @@
 """Training: from a labelled dataset to a model folder.
 
-The report encoder is fine-tuned and exported first, and everything downstream reads its exported form, so that training
-sees exactly the vectors that serving will. Calibration is fitted on out-of-fold predictions; the final networks are trained
+The report encoder is fine-tuned and exported first, and everything downstream uses the exported form, so that training
+sees exactly the vectors of serving. Calibration is fitted on out-of-fold predictions; the final networks are trained
 on all of ``train``.
 """
 
@@ -40,9 +40,9 @@ from revelio.training.null_distribution import leave_one_out, nulls
 
 
 def train(arguments: TrainArguments, progress: Report = lambda what, done, total: None) -> artifact.Manifest:
-    """Train on the ``train`` split and write the model folder. Raises ``DatasetError`` when there is nothing to learn from.
+    """Train on the ``train`` split and write the model folder. Raises ``DatasetError`` without usable training incidents.
 
-    Started by torchrun, all its processes train together; ``arguments.out`` is then a folder that all of them see.
+    Under torchrun all processes train together; ``arguments.out`` is then a folder shared by all of them.
     """
     if arguments.deterministic:
         torch.use_deterministic_algorithms(True)
@@ -53,9 +53,9 @@ def train(arguments: TrainArguments, progress: Report = lambda what, done, total
 def _train(arguments: TrainArguments, group: ProcessGroup, progress: Report) -> artifact.Manifest:
     out, catalog = arguments.out, arguments.catalog
     out.mkdir(parents=True, exist_ok=True)
-    if group.leads:
+    if group.is_main:
         (out / artifact.MANIFEST).unlink(missing_ok=True)
-    log = TrainingLog.begin(out, progress, leads=group.leads, resume=arguments.resume)
+    log = TrainingLog.begin(out, progress, is_main=group.is_main, resume=arguments.resume)
     dataset = open_dataset(arguments.dataset)
     stable = replace(arguments, resume=False, out=Path(), encoder=None, catalog=Catalog(()))
     key = seeded(arguments.seed, repr(stable) + catalog.digest + dataset.digest)
@@ -65,7 +65,7 @@ def _train(arguments: TrainArguments, group: ProcessGroup, progress: Report) -> 
     words = CachingEncoder(text)
     reads = learn_reads(dataset.read("train"), catalog, words)
     known = _known(arguments, dataset, text, QueryEncoder(words, tool_texts, noise, reads=reads))
-    usual, known = nulls(known), leave_one_out(known)
+    distributions, known = nulls(known), leave_one_out(known)
 
     unseen = _cross_validated(known, arguments, key, group, log)
     calibration = calibrate(unseen)
@@ -79,7 +79,7 @@ def _train(arguments: TrainArguments, group: ProcessGroup, progress: Report) -> 
         "checkpoint_share": round(log.checkpoint_share, 5),
     }
     manifest = artifact.Manifest(
-        # Of another format it is another model, so that what was learnt beside the old one is not taken for the new one's.
+        # The format is part of the name, so that heads fitted on a model of another format are not used with this one.
         name=f"revelio-{seeded(arguments.seed, artifact.FORMAT + key)[:8]}",
         catalog=catalog.digest,
         dataset=dataset.digest,
@@ -93,22 +93,22 @@ def _train(arguments: TrainArguments, group: ProcessGroup, progress: Report) -> 
         abstain_slope=calibration.abstain_slope,
         abstain_offset=calibration.abstain_offset,
     )
-    if group.leads:
+    if group.is_main:
         export_network(network, text.dimension, len(FEATURES), len(COMPONENT), out / artifact.RANKER_WEIGHTS)
         artifact.save_texts(out, text, [*tool_texts.values(), *map(template_words, catalog.templates)])
-        artifact.save_null_distributions(out, usual)
+        artifact.save_null_distributions(out, distributions)
         (out / artifact.CARD).write_text(model_card(manifest), encoding="utf-8")
         artifact.save_manifest(out, manifest)
         for leftover in out.glob("*.checkpoint"):
             leftover.unlink()
-    group.wait()
+    group.barrier()
     return artifact.load_manifest(out)
 
 
 def _cross_validated(
     known: Sequence[Example], arguments: TrainArguments, key: str, group: ProcessGroup, log: TrainingLog
 ) -> list[Prediction]:
-    """What is said of each example by networks that have not seen it."""
+    """Out-of-fold predictions of each example."""
     unseen: list[Prediction] = []
     folds = min(arguments.folds, len(known)) if len(known) >= 10 else 0
     for fold in range(folds):
@@ -128,13 +128,13 @@ def _ensemble(
     group: ProcessGroup,
     log: TrainingLog,
 ) -> Ensemble:
-    """Networks trained on the same examples."""
+    """An ensemble trained on these examples."""
     members = [fit(known, held, f"{part}.{number}", arguments, key, group, log) for number in range(arguments.members)]
     return Ensemble(members).eval()
 
 
 def _known(arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder) -> list[Example]:
-    """What to learn from, in an order that only the seed decides."""
+    """The training examples, in an order that depends on the seed only."""
     known = examples(dataset.read("train"), arguments.catalog, text, encoder)
     known = sorted(known, key=lambda e: seeded(arguments.seed, e.id))[: math.ceil(len(known) * arguments.share)]
     if arguments.also:
@@ -142,19 +142,19 @@ def _known(arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encod
         others = (i for i in dataset.read() if i.record.id in wanted)
         known += examples(map(_without_reports, others), arguments.catalog, text, encoder)
     if not any(e.faulty for e in known):
-        raise DatasetError(f"{arguments.dataset}: its train split holds no incident with an accepted query among its candidates")
+        raise DatasetError(f"{arguments.dataset}: the train split has no incident with an accepted query among its candidates")
     return known
 
 
 def _without_reports(incident: LabelledIncident) -> LabelledIncident:
-    """Test writers' texts are never learned from."""
+    """Reports by test writers are never used in training."""
     return replace(incident, record=replace(incident.record, reports=()))
 
 
 def _report_encoder(arguments: TrainArguments, dataset: Dataset, key: str, group: ProcessGroup, log: TrainingLog) -> OnnxEncoder:
     weights, tokenizer = arguments.out / artifact.REPORT_WEIGHTS, arguments.out / artifact.TOKENIZER
     if arguments.encoder is not None:
-        if group.leads:
+        if group.is_main:
             shutil.copyfile(arguments.encoder / artifact.REPORT_WEIGHTS, weights)
             shutil.copyfile(arguments.encoder / artifact.TOKENIZER, tokenizer)
     elif not (arguments.resume and weights.is_file() and tokenizer.is_file()):
@@ -163,16 +163,16 @@ def _report_encoder(arguments: TrainArguments, dataset: Dataset, key: str, group
         if enough(told):
             fine_tune(source, told, tuned, arguments, key, group, log)
             source = tuned
-        if group.leads:
+        if group.is_main:
             log.say("export the report encoder", 0, 1)
             export_encoder(source, weights, tokenizer, quantize=arguments.quantize)
             shutil.rmtree(tuned, ignore_errors=True)
-    group.wait()
+    group.barrier()
     return OnnxEncoder(weights, tokenizer)
 
 
 def _held_out_metrics(unseen: Sequence[Prediction], calibration: Calibration) -> dict[str, float]:
-    """Top-1 and top-3 of the out-of-fold predictions: what to choose settings by, since test splits are not for that."""
+    """Top-1 and top-3 of the out-of-fold predictions, to choose settings by; test splits are not used for that."""
     hits: list[tuple[float, float]] = []
     for p in (p for p in unseen if p.faulty):
         order = np.argsort(-rank(p.encoded, p.logits, calibration).log_probability, kind="stable")

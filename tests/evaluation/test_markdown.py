@@ -23,6 +23,6 @@ def test_each_split_has_a_table_with_the_model_first() -> None:
     assert "## repeat: 9 incidents, 30 reports" in text
     assert text.index("| **bundled model** | 0.750 | 0.60–0.90 | 0.900") < text.index("| bm25 | 0.750")
     assert "| **bundled model** | 0.990 | 0.97–1.00 |" in text
-    assert "| repeat | ranked anew | 0.700 | 0.850 |" in text
+    assert "| repeat | re-ranked | 0.700 | 0.850 |" in text
     assert "| repeat | delay | 1 | 0.000 | 1.000 | tcpdump.flows |" in text
     assert "| repeat | loss" not in text

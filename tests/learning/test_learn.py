@@ -99,7 +99,7 @@ def test_a_version_that_is_worse_is_not_taken_and_the_base_model_goes_on_answeri
     attempt = learn(arguments, store)
     assert not attempt.taken
     assert attempt.before == attempt.after
-    assert "not taken: top 3 on held-out incidents falls" in attempt.outcome
+    assert "not adopted: top 3 on held-out incidents falls" in attempt.outcome
     versions = Versions(arguments.folder, load_manifest(arguments.model))
     assert versions.list() == ()
     last = versions.last_run()
@@ -113,4 +113,4 @@ def test_only_one_process_learns_at_a_time_and_too_few_verdicts_are_waited_for(a
     with Versions(arguments.folder, load_manifest(arguments.model)).learning(), pytest.raises(InvalidInputError, match="already"):
         learn(arguments, store)
     attempt = learn(replace(arguments, at_least=CONFIRMED + 1), store)
-    assert attempt.outcome == f"{CONFIRMED} new verdicts, and {CONFIRMED + 1} are needed"
+    assert attempt.outcome == f"{CONFIRMED} new verdicts of {CONFIRMED + 1} required"

@@ -1,4 +1,4 @@
-"""Simpler methods that a model must beat. A new one is one file and one line in ``ALL``."""
+"""Baselines for the model. A new one is one file and one line in ``ALL``."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ ALL: dict[str, Callable[[Catalog, TextEncoder], Baseline]] = {
 
 
 def baselines(catalog: Catalog, text: TextEncoder) -> tuple[Baseline, ...]:
-    """One of each, not fitted yet; ``text`` is a sentence encoder as published."""
+    """One of each, not fitted; ``text`` is a published sentence encoder."""
     return tuple(make(catalog, text) for make in ALL.values())

@@ -1,4 +1,4 @@
-"""What was the answer most often before, whatever is said or seen now."""
+"""Ranks by how often a query was the answer in training, whatever the report and the evidence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from revelio.types import Incident, Query
 
 
 class Frequency:
-    """How often each query showed the cause in training; at new places, how often its template did, shared out."""
+    """Counts of each query as the answer; for unknown targets, counts of its template divided among its targets."""
 
     name = "frequency"
 
@@ -20,7 +20,7 @@ class Frequency:
         """Empty until fitted."""
         self._queries: Counter[str] = Counter()
         self._templates: Counter[str] = Counter()
-        self._calm = 0.5
+        self._no_fault = 0.5
 
     def fit(self, examples: Sequence[Example]) -> None:
         """Count each incident once."""
@@ -28,10 +28,10 @@ class Frequency:
         for example in known.values():
             self._queries.update(q.id for q in example.best)
             self._templates.update({q.template.id for q in example.best})
-        self._calm = sum(not e.grades.any() for e in known.values()) / max(1, len(known))
+        self._no_fault = sum(not e.grades.any() for e in known.values()) / max(1, len(known))
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
-        """Shares of the counts."""
+        """The normalised counts."""
         places = Counter(q.template.id for q in queries)
         weights = [self._queries[q.id] + 0.1 * self._templates[q.template.id] / places[q.template.id] for q in queries]
-        return from_weights(np.array(weights, dtype=float), self._calm)
+        return from_weights(np.array(weights, dtype=float), self._no_fault)

@@ -1,4 +1,4 @@
-"""The past incident most like this one: what was the answer then, at the place that now stands where that one stood."""
+"""Nearest neighbours: the answers of the most similar past incidents, at the targets that deviate most now."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from revelio.types import Incident, Query
 
 NEIGHBOURS = 5
 _EVIDENCE = 2.0
-"""Weight of what tools saw beside what the report said."""
+"""Weight of the distance of evidence relative to that of reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Past:
-    """One training case: where it lies, which templates showed its cause, and whether anything was wrong."""
+    """One training case: its vectors, the templates that show its cause, and whether it had no fault."""
 
     said: Floats
     seen: dict[str, float]
     templates: frozenset[str]
-    calm: bool
+    no_fault: bool
 
 
 class Nearest:
-    """Votes of the five nearest past cases for templates; places by how far each left its own past."""
+    """The five nearest past cases vote for templates; the deviation of each target decides among targets."""
 
     name = "nearest_incident"
 
     def __init__(self, catalog: Catalog, text: TextEncoder) -> None:
-        """The catalog tells each metric's ripple, ``text`` gives unit vectors."""
+        """The catalog has the noise floor of each metric, ``text`` returns unit vectors."""
         noise = {m.name: m.noise_floor for tool in catalog.tools for m in tool.metrics}
         self._text = CachingEncoder(text)
         self._encoder = QueryEncoder(self._text, {}, noise)
         self._past: list[_Past] = []
 
     def fit(self, examples: Sequence[Example]) -> None:
-        """Remember every case that has an answer or is calm."""
+        """Store every case with an answer or without a fault."""
         for example in examples:
             best = frozenset(q.template.id for q in example.best)
             if best or not example.grades.any():
@@ -51,7 +51,7 @@ class Nearest:
                 self._past.append(_Past(encoded.report, _seen(encoded), best, not best))
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
-        """Votes, each shared over the template's places by their distance; uniform when nothing was remembered."""
+        """The votes, divided over the targets of a template by their deviation; uniform without past cases."""
         if not queries or not self._past:
             return from_weights(np.ones(len(queries)), 0.5)
         encoded = self._encoded(incident, queries)
@@ -66,14 +66,14 @@ class Nearest:
         for query, share in zip(queries, place, strict=True):
             total[query.template.id] += share
         weights = [(votes[q.template.id] + 1e-3) * s / total[q.template.id] for q, s in zip(queries, place, strict=True)]
-        return from_weights(np.array(weights), sum(p.calm for p in near) / len(near))
+        return from_weights(np.array(weights), sum(p.no_fault for p in near) / len(near))
 
     def _encoded(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
         return self._encoder.encode(incident, queries, self._text.encode([incident.report])[0])
 
 
 def _seen(encoded: EncodedIncident) -> dict[str, float]:
-    """How far each template's furthest reading left its past, wherever that was: from 0 to 2, where all is far."""
+    """The peak squashed deviation of each template at any target, clipped to [0, 2]."""
     largest = np.zeros(len(encoded.templates))
     np.maximum.at(largest, encoded.template_of, encoded.feature("worst"))
     return dict(zip((t.id for t in encoded.templates), np.clip(largest, 0, 2).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The architecture of the paper (Dogga et al., MLSys 2022), built from its description: it came without code.
+"""The architecture of the paper (Dogga et al., MLSys 2022), built from its description; the paper came without code.
 
 Frozen sentence embeddings of the report and of the logs, a graph convolution over each query's tree, the tool first and
 then the query, all in one vector space. What it does not have: figures of each candidate's own component. The paper's
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from revelio.evaluation.baselines.paper_network import Case
 
 WRONG_KEPT = 200
-"""Wrong candidates that a training case is compared with."""
+"""Wrong candidates per training case."""
 MAX_LOGS = 40
 
 
 class PaperArchitecture:
-    """Trained from scratch by ``fit``. Has no notion of a calm system: it never abstains."""
+    """Trained from scratch by ``fit``. It never abstains."""
 
     name = "paper_architecture"
 
     def __init__(self, text: TextEncoder) -> None:
-        """``text`` gives unit vectors and is not trained."""
+        """``text`` returns unit vectors and is not trained."""
         self._text = CachingEncoder(text)
         self._score: Callable[[Case], Doubles] | None = None
 
     def fit(self, examples: Sequence[Example]) -> None:
-        """One case for each report; those without an answer teach nothing."""
+        """One case per report; reports without an answer are skipped."""
         with extras_for("the paper's architecture"):
             from revelio.evaluation.baselines.paper_network import trained  # noqa: PLC0415  only training set-ups have torch
         rng = np.random.default_rng(0)
@@ -52,7 +52,7 @@ class PaperArchitecture:
             self._score = trained(cases, self._text.dimension)
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
-        """Uniform when training had nothing to teach."""
+        """Uniform without training cases."""
         if self._score is None or not queries:
             return from_weights(np.ones(len(queries)), 0.5)
         return Scores(self._score(self._case(incident, queries, np.zeros(len(queries), dtype=bool))), 0.5)
@@ -84,6 +84,6 @@ class PaperArchitecture:
 
 
 def _tree(query: Query) -> list[str]:
-    """A query's tree, flat: tool, template, then each blank with its value."""
+    """The tree of a query, flat: tool, template, then each blank with its value."""
     pairs = [word for name, value in query.bindings for word in (name, value)]
     return [query.template.tool, query.template.title, *pairs]

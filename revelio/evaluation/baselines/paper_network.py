@@ -1,4 +1,4 @@
-"""The network of the paper's architecture, in torch: graph convolution over a query's tree, and one space for all."""
+"""The network of the paper in torch: graph convolution over the tree of a query, one vector space for all inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ WIDTH, EPOCHS, LEARNING_RATE = 64, 40, 2e-3
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One incident: context ``[2 D]`` (report, then logs), the trees' nodes as rows of ``words [V, D]``, and what was right.
+    """One incident: context ``[2 D]`` (report, then logs), the trees' nodes as rows of ``words [V, D]``, and the candidates
+    that are ``right``.
 
     ``trees [N, L]`` numbers each candidate's nodes, -1 where it has fewer; ``tools [N]`` numbers each candidate's tool;
     ``right [N]`` is empty where nothing was learned from it.
@@ -77,7 +78,7 @@ class PaperNetwork(nn.Module):
 
 
 def trained(cases: Sequence[Case], dimension: int, seed: int = 0) -> Callable[[Case], Doubles]:
-    """Train on cases that have something right; gives what scores another case."""
+    """Train on cases with a right candidate; returns the scoring function."""
     torch.manual_seed(seed)
     network = PaperNetwork(dimension)
     optimizer = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=0.01)

@@ -1,4 +1,4 @@
-"""Chance: every query is as probable as any other."""
+"""Chance: all queries have the same probability."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from revelio.types import Incident, Query
 
 
 class Shuffled:
-    """Equal scores; how ties are broken does the shuffling."""
+    """Equal scores; the breaking of ties shuffles."""
 
     name = "random"
 
@@ -19,5 +19,5 @@ class Shuffled:
         """Nothing to learn."""
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
-        """The same for all."""
+        """Equal scores."""
         return from_weights(np.ones(len(queries)), 0.5)

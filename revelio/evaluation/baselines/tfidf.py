@@ -1,4 +1,4 @@
-"""The report alone, learned: tf-idf and logistic regression name the template, mentioned names decide the place."""
+"""Report only, trained: tf-idf and logistic regression rank templates, mentioned names rank targets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNSEEN = 1e-4
 
 
 class TfIdf:
-    """P(template | report) by logistic regression, uniform over the places except that mentioned ones come first."""
+    """P(template | report) by logistic regression, uniform over the targets, mentioned ones first."""
 
     name = "tfidf_logistic"
 
@@ -29,7 +29,7 @@ class TfIdf:
         self._model: Any = None
 
     def fit(self, examples: Sequence[Example]) -> None:
-        """One sample for each accepted template of each report; incidents with none teach when to abstain."""
+        """One sample for each accepted template of each report; incidents without any are the class for abstaining."""
         with extras_for("the tf-idf baseline"):
             from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415  only training set-ups have it
             from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
@@ -51,7 +51,7 @@ class TfIdf:
         self._model.fit(texts, classes, logisticregression__sample_weight=np.array(weights))
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
-        """Uniform over templates when training had fewer than two."""
+        """Uniform over templates if training had fewer than two."""
         known: dict[str, float] = {}
         if self._model is not None:
             known = dict(zip(self._model.classes_, self._model.predict_proba([incident.report])[0], strict=True))

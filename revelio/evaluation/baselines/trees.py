@@ -1,4 +1,4 @@
-"""The evidence alone, learned: gradient-boosted trees over each candidate's own figures."""
+"""Evidence only, trained: gradient-boosted trees over the features of each candidate."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from revelio.types import Incident, Query
 
 COLUMNS = (*(n for n in OWN if n not in RARITY), *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS)
 WRONG_KEPT = 60
-"""Wrong candidates that an incident teaches with: so many of those that read the most unusual, and as many of all by lot.
+"""Wrong candidates per incident: so many with the largest deviations, and as many at random.
 
-Without the latter, trees take whatever reads nothing for what shows the cause: they never saw it be wrong.
+Without the latter, trees rank candidates without data first, because they never saw one be wrong.
 """
 
 
 class BoostedTrees:
-    """P(shows the cause | the candidate's figures, its template), normalised over the candidates. Reads no report."""
+    """P(shows the cause | features, template), normalised over the candidates. It does not use the report."""
 
     name = "boosted_trees"
 
     def __init__(self, catalog: Catalog) -> None:
-        """Untrained. The catalog tells each metric's ripple, and which templates there are."""
+        """Untrained. The catalog has the noise floor of each metric and the templates."""
         noise = {m.name: m.noise_floor for tool in catalog.tools for m in tool.metrics}
         self._text = HashingEncoder()
         self._encoder = QueryEncoder(self._text, {}, noise)
@@ -37,7 +37,7 @@ class BoostedTrees:
         self._model: Any = None
 
     def fit(self, examples: Sequence[Example]) -> None:
-        """One incident once, whoever reported it."""
+        """Each incident once, independent of its reports."""
         with extras_for("the baseline of boosted trees"):
             from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415  only training set-ups have it
         rng = np.random.default_rng(0)
@@ -55,14 +55,14 @@ class BoostedTrees:
             self._model.fit(np.concatenate(rows), labels)
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
-        """Uniform when training had nothing to teach."""
+        """Uniform without training examples."""
         if self._model is None or not queries:
             return from_weights(np.ones(len(queries)), 0.5)
         chance = self._model.predict_proba(self._flat(incident, queries))[:, 1]
         return from_weights(chance, float(1.0 - chance.max()))
 
     def _flat(self, incident: Incident, queries: tuple[Query, ...]) -> NDArray[np.float64]:
-        """``[N, figures + 1]``; the last column numbers the template."""
+        """``[N, features + 1]``; the last column is the number of the template."""
         encoded: EncodedIncident = self._encoder.encode(incident, queries, self._text.encode([""])[0])
         figures = [encoded.feature(name) for name in COLUMNS]
         number = [self._number.get(q.template.id, -1.0) for q in queries]

@@ -13,6 +13,6 @@ def words(text: str) -> list[str]:
 
 
 def query_words(query: Query) -> list[str]:
-    """The words that a query says: what it asks, what it shows, and where."""
+    """The words of a query: its title, what it shows, its tool and its targets."""
     template = query.template
     return words(f"{query.title} {fill(template.shows, query.bindings)} {template.tool} {' '.join(v for _, v in query.bindings)}")

@@ -1,4 +1,4 @@
-"""Sentence embeddings as published, nothing learned: the queries that say most nearly what the report says."""
+"""Published sentence embeddings, without training: ranks by the similarity of query and report."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _SCALE = 20.0
 
 
 class ZeroShot:
-    """Cosine of the report and each candidate's title, what it shows and where."""
+    """The cosine of the report and the title, purpose and targets of each candidate."""
 
     name = "zero_shot"
 
     def __init__(self, text: TextEncoder) -> None:
-        """``text`` gives unit vectors."""
+        """``text`` returns unit vectors."""
         self._text = CachingEncoder(text)
 
     def fit(self, examples: Sequence[Example]) -> None:
         """Nothing to learn."""
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
-        """A softmax over cosines; it abstains the more, the less the best candidate resembles the report."""
+        """A softmax over cosines; the less similar the best candidate, the more it abstains."""
         if not queries:
             return from_logits(np.zeros(0), 1.0)
         said = self._text.encode([incident.report])[0]
