@@ -1,4 +1,4 @@
-"""Settings of what reaches people elsewhere: Slack, alerts, assistants, and telemetry about Revelio itself."""
+"""Settings of Slack, alert webhooks and Revelio's own telemetry."""
 
 from __future__ import annotations
 
@@ -8,33 +8,29 @@ _NONE = SecretStr("")
 
 
 class SlackSettings(BaseModel):
-    """The Slack bot. Secrets are best given in the environment."""
+    """The Slack bot. Set secrets in the environment."""
 
     model_config = ConfigDict(extra="forbid")
-    signing_secret: SecretStr = Field(
-        _NONE, description="Signs what Slack sends over HTTP; the routes exist only where it is set"
-    )
-    bot_token: SecretStr = Field(_NONE, description="`xoxb-` token, where there is one workspace")
-    bot_tokens: dict[str, SecretStr] = Field({}, description="`xoxb-` token by workspace id (`T...`), where there are several")
+    signing_secret: SecretStr = Field(_NONE, description="Verifies Slack's HTTP requests; without it the routes answer 404")
+    bot_token: SecretStr = Field(_NONE, description="`xoxb-` token, for one workspace")
+    bot_tokens: dict[str, SecretStr] = Field({}, description="`xoxb-` tokens by workspace id (`T...`), for several workspaces")
     client_id: str = Field("", description="The app's client id, to install it in more workspaces from /slack/install")
     client_secret: SecretStr = Field(_NONE, description="The app's client secret; tokens of those workspaces are encrypted by it")
     app_token: SecretStr = Field(_NONE, description="`xapp-` token, for `revelio slack` (socket mode)")
-    system: str = Field("", description="System that is meant where nobody names one; the only one there is when empty")
+    system: str = Field("", description="System to use when a message names none; empty: the only one configured")
     channels: dict[str, str] = Field({}, description="System by channel id (`C...`); wins over `system`")
-    public_url: str = Field(
-        "", description="Address of this server as people reach it, for links to whole answers and the way back from Slack"
-    )
+    public_url: str = Field("", description="Public address of this server, for links to answers and Slack's OAuth redirect")
     api_url: str = Field("https://slack.com/api/", description="Slack's Web API")
 
 
 class AlertSettings(BaseModel):
-    """Alerts that come in through webhooks. A source is open only where its secret is set, or on loopback without one."""
+    """Incoming alert webhooks. A source needs its secret, except on loopback."""
 
     model_config = ConfigDict(extra="forbid")
-    system: str = Field("", description="System that is meant where an alert names none; the only one there is when empty")
+    system: str = Field("", description="System to use when an alert names none; empty: the only one configured")
     system_label: str = Field("system", description="Label of an alert that names its system")
     slack_channel: str = Field(
-        "", description="Where answers are posted: `C...`, or `T.../C...` with several workspaces; nowhere when empty"
+        "", description="Channel for answers: `C...`, or `T.../C...` with several workspaces; empty: no posts"
     )
     alertmanager_token: SecretStr = Field(_NONE, description="Bearer token that Alertmanager sends")
     alertmanager_password: SecretStr = Field(
@@ -47,10 +43,8 @@ class AlertSettings(BaseModel):
 
 
 class TelemetrySettings(BaseModel):
-    """What Revelio tells about itself besides `/metrics`."""
+    """Traces and logs of Revelio itself."""
 
     model_config = ConfigDict(extra="forbid")
-    otlp_endpoint: str = Field(
-        "", description="OTLP/HTTP address that traces go to, such as http://127.0.0.1:4318; no traces when empty"
-    )
+    otlp_endpoint: str = Field("", description="OTLP/HTTP endpoint for traces, such as http://127.0.0.1:4318; empty: no traces")
     log_format: str = Field("text", pattern="^(text|json)$", description="`text` for people, `json` for collectors")

@@ -24,13 +24,13 @@ class RecommendRequest:
         """The same request with the report's surrounding space removed; ``InvalidInputError`` says what to change."""
         report = self.report.strip()
         if not report:
-            raise InvalidInputError("the report is empty; say in a sentence what a user noticed")
+            raise InvalidInputError("the report is empty; describe in a sentence what is broken")
         if len(report) > max_chars:
-            raise InvalidInputError(f"the report has {len(report):,} characters, at most {max_chars:,} are read; shorten it")
+            raise InvalidInputError(f"too long: {len(report):,} of {max_chars:,} characters")
         if "\x00" in report:
-            raise InvalidInputError("the report holds NUL bytes, so it is not text; paste it as plain text")
+            raise InvalidInputError("the report contains NUL bytes; paste it as plain text")
         if not 1 <= self.k <= MAX_K:
-            raise InvalidInputError(f"k is {self.k}; ask for 1 to {MAX_K} queries")
+            raise InvalidInputError(f"k is {self.k}; it must be 1 to {MAX_K}")
         if (self.system is None) == (self.incident is None):
-            raise InvalidInputError("name either a live system or a recorded incident")
+            raise InvalidInputError("name either a live system or a recorded incident, not both")
         return replace(self, report=report)

@@ -35,16 +35,16 @@ class Backend(BaseModel):
     """One tool's backend in one system."""
 
     model_config = ConfigDict(extra="forbid")
-    url: str = Field(description="Address that Revelio itself asks, for example http://prometheus:9090")
+    url: str = Field(description="Address that Revelio queries, for example http://prometheus:9090")
     link: _Page = Field(
-        "", pattern=_PAGE, description="Base address for deep links (elasticsearch: a Kibana), as a person's browser reaches it"
+        "", pattern=_PAGE, description="Base address for deep links (elasticsearch: a Kibana), as browsers reach it"
     )
     grafana: _Page = Field(
         "",
         pattern=_PAGE,
         description="Base address of a Grafana: links open its Explore page, with `datasource` (prometheus)",
     )
-    datasource: str = Field("", description="The uid that Grafana gave this backend's data source")
+    datasource: str = Field("", description="The uid of this backend's data source in Grafana")
     data_view: str = Field(
         "", description="Id of the Kibana data view that links open (elasticsearch); they are written in ES|QL when empty"
     )
@@ -52,21 +52,21 @@ class Backend(BaseModel):
 
 
 class OidcSettings(BaseModel):
-    """An identity provider that people may sign in with (OpenID Connect)."""
+    """An identity provider for sign-in (OpenID Connect)."""
 
     model_config = ConfigDict(extra="forbid")
     issuer: str = Field(description="Its address, for example https://login.example.com/realms/ops")
-    client_id: str = Field(description="What Revelio is called there")
-    client_secret: SecretStr = Field(SecretStr(""), description="Best given in the environment; empty for a public client")
-    role: Literal["viewer", "responder"] = Field("viewer", description="Role at the first visit; an admin can change it")
-    title: str = Field("single sign-on", description="What the button is called")
+    client_id: str = Field(description="Revelio's client id at the provider")
+    client_secret: SecretStr = Field(SecretStr(""), description="Set it in the environment; empty for a public client")
+    role: Literal["viewer", "responder"] = Field("viewer", description="Role at the first sign-in; an admin can change it")
+    title: str = Field("single sign-on", description="Label of the sign-in button")
 
 
 class LearningSettings(BaseModel):
-    """How the model learns from what people say of its answers."""
+    """Learning from feedback."""
 
     model_config = ConfigDict(extra="forbid")
-    folder: Path = Field(Path("var/models"), description="Folder of the versions that learnt")
+    folder: Path = Field(Path("var/models"), description="Folder of learned versions")
     dataset: Path = Field(
         BUNDLED / "replay_set", description="Labelled incidents to replay in training (`train`) and to compare on (the rest)"
     )
@@ -79,15 +79,15 @@ class LearningSettings(BaseModel):
         former = dataset.parts[-2:] == ("bundled", "rehearsal") and not dataset.exists()
         return renamed if former and renamed.is_dir() else dataset
 
-    every_hours: float = Field(0, ge=0, description="Hours between attempts of the server to learn; 0 for none")
-    at_least: int = Field(5, ge=1, description="New verdicts that such an attempt needs")
+    every_hours: float = Field(0, ge=0, description="Hours between the server's learning runs; 0: never")
+    at_least: int = Field(5, ge=1, description="Minimum number of new verdicts for a run")
 
 
 class SystemSettings(BaseModel):
-    """A system that can be asked about live."""
+    """A live system."""
 
     model_config = ConfigDict(extra="forbid")
-    project: str = Field("", description="Compose project (or namespace) that its containers carry; the system's name when empty")
+    project: str = Field("", description="Compose project or namespace of its containers; empty: the system's name")
     window_s: float = Field(20.0, gt=0, description="Seconds before the report that count as the incident")
     baseline_s: float = Field(40.0, gt=0, description="Seconds before the window that count as normal")
     backends: dict[str, Backend] = Field({}, description="Backend by tool name")
@@ -112,35 +112,35 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="REVELIO_", env_nested_delimiter="__", extra="forbid")
     host: str = Field("127.0.0.1", description="Address to listen on; other than loopback needs `accounts`")
     port: int = Field(8000, ge=1, le=65535, description="Port to listen on")
-    accounts: bool = Field(False, description="Whether people have to sign in, and programs need a token")
+    accounts: bool = Field(False, description="Require sign-in for people and tokens for programs")
     names: list[str] = Field(
-        [], description="Names that the server answers to besides localhost and addresses, such as revelio.example.com"
+        [], description="Host names of the server besides localhost and addresses, such as revelio.example.com"
     )
     trusted_proxies: list[IPvAnyNetwork] = Field(
         [],
-        description="Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, "
+        description="Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted, "
         "such as 127.0.0.1 or 10.0.0.0/8",
     )
     rate_limit: int = Field(
-        600, ge=0, description="Requests a minute that each account, and each address without one, may make; 0 for any number"
+        600, ge=0, description="Requests per minute for each account, or each address without one; 0: unlimited"
     )
-    oidc: OidcSettings | None = Field(None, description="Identity provider, see below; needs `accounts`")
+    oidc: OidcSettings | None = Field(None, description="Identity provider; needs `accounts`")
     database: str = Field("sqlite:///var/revelio.db", description="SQLAlchemy address of the store")
     mask: list[Literal["secrets", "emails", "cards", "addresses"]] = Field(
         ["secrets", "emails", "cards"],
-        description="What is masked in reports and notes before they are kept; `addresses` are IP addresses",
+        description="What to mask in reports and notes before saving; `addresses` are IP addresses",
     )
-    keep_days: float = Field(0, ge=0, description="Days that answers, feedback and audit trail are kept; 0 for ever")
+    keep_days: float = Field(0, ge=0, description="Retention of answers, feedback and audit trail in days; 0: unlimited")
     model: Path = Field(BUNDLED / "model", description="Model folder")
     learning: LearningSettings = Field(default_factory=LearningSettings, description="Learning from feedback")
     incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
     catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")
-    systems: dict[str, SystemSettings] = Field({}, description="Live systems that can be asked about")
+    systems: dict[str, SystemSettings] = Field({}, description="Live systems")
     timeout_s: float = Field(5.0, gt=0, description="Longest wait for one backend request, in seconds")
     max_report_chars: int = Field(20_000, gt=0, description="Longest report accepted, in characters")
     slack: SlackSettings = Field(default_factory=SlackSettings, description="The Slack bot")
-    alerts: AlertSettings = Field(default_factory=AlertSettings, description="Alerts that come in")
-    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings, description="What Revelio tells about itself")
+    alerts: AlertSettings = Field(default_factory=AlertSettings, description="Incoming alerts")
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings, description="Traces and logs of Revelio itself")
 
     @classmethod
     def settings_customise_sources(

@@ -45,7 +45,7 @@ def span(name: str, **about: str) -> Iterator[None]:
 
 
 class Workers(ThreadPoolExecutor):
-    """Threads that work in the context of whoever gives them work: below its span, under its request's id."""
+    """Threads that run in the submitter's context: below its span, with its request id."""
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """As in the standard library; ``map`` comes through here too."""

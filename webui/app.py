@@ -50,9 +50,9 @@ def is_request_id(given: str) -> bool:
 def create_app(settings: Settings, *, recommender: Recommender | None = None) -> FastAPI:
     """The web page and the API. ``recommender`` replaces the model that the settings name.
 
-    Raises ``InvalidInputError`` when the settings name an address other than loopback and nobody has to sign in, or nobody
-    could, ``StoreError`` when the database cannot be opened. A damaged model is no reason not to start: ``/readyz`` and
-    every page say what is wrong with it.
+    Raises ``InvalidInputError`` for an address other than loopback while accounts are off, and for accounts without an admin;
+    ``StoreError`` when the database cannot be opened. A damaged model does not stop the start: ``/readyz`` and every page
+    report it.
     """
     require_safe_address(settings)
     store = open_store(settings)

@@ -38,15 +38,15 @@ _STATUS: dict[type[RevelioError], int] = {
     StoreError: 503,
 }
 _TITLES = {
-    401: "Sign in first",
-    409: "Already being done",
-    429: "Too many at once",
-    404: "Not found here",
-    413: "That is too much text",
-    422: "That cannot be used",
-    403: "Refused",
-    500: "Something broke on our side",
-    502: "A source did not answer",
+    401: "Sign-in required",
+    409: "Already in progress",
+    429: "Too many requests",
+    404: "Not found",
+    413: "Too large",
+    422: "Invalid input",
+    403: "Forbidden",
+    500: "Internal error",
+    502: "Data source did not answer",
     503: "Not ready",
 }
 
@@ -120,7 +120,7 @@ def _on_http(request: Request, error: Exception) -> Response:
 
 def _on_anything(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem_response(request, 500, "This is a fault in Revelio, not in what you sent. The server's log has the details.")
+    return problem_response(request, 500, "Internal error in Revelio; see the server's log.")
 
 
 def _writable(text: str) -> str:

@@ -14,11 +14,11 @@ _ACTION = "settings"
 
 
 def require_safe_address(settings: Settings) -> None:
-    """Raise ``InvalidInputError`` where strangers could reach a server that asks nobody who they are."""
+    """Raise ``InvalidInputError`` for an address other than loopback while accounts are off."""
     if not settings.accounts and not is_loopback(settings.host):
         raise InvalidInputError(
-            f"cannot listen on {settings.host!r} without authentication: anybody who reaches that address could read every "
-            "report and run queries; set `accounts = true` and add an admin (docs/how-to/accounts.md), or set `host` to "
+            f"cannot listen on {settings.host!r} without authentication: everyone who can reach that address could read all "
+            "reports and run queries; set `accounts = true` and add an admin (docs/how-to/accounts.md), or set `host` to "
             "127.0.0.1 and reach it from elsewhere through an SSH tunnel"
         )
 
@@ -34,7 +34,7 @@ def is_loopback(host: str) -> bool:
 
 
 def open_store(settings: Settings) -> Store:
-    """The store of the settings. ``InvalidInputError`` where everybody has to sign in and nobody could let anybody in."""
+    """The store of the settings. ``InvalidInputError`` when accounts are on and no admin exists."""
     store = Store(settings.database, masked=settings.mask)
     try:
         if settings.accounts and not store.accounts.has_admin():
@@ -50,9 +50,9 @@ def open_store(settings: Settings) -> Store:
 
 
 def note_settings(settings: Settings, store: Store) -> None:
-    """One line where something changed: the names of the settings, never what they hold.
+    """Record which settings changed: their names, never their values.
 
-    What they hold is compared by digests, kept as the line's target.
+    Values are compared by digest; the digests are the entry's target.
     """
     now = {name: _digest(value) for name, value in sorted(settings.model_dump(mode="json").items())}
     last = store.audit.list(1, action=_ACTION)

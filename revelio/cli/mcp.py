@@ -10,11 +10,11 @@ TOOLS = ("list_places", "recommend", "run_query", "give_feedback")
 
 
 def mcp(json: Json = False) -> None:
-    """Serve an assistant's tools (MCP) on standard input and output.
+    """Serve MCP tools on standard input and output.
 
-    The assistant starts this command itself.
-    With --json nothing is served: how to name this server to an assistant is printed. `revelio serve` has the same tools at
-    /mcp, with the API's tokens. docs/how-to/assistants.md tells more.
+    MCP clients start this command.
+    With --json, print the client configuration and exit. `revelio serve` offers the same tools at
+    /mcp, with API tokens; see docs/how-to/assistants.md.
 
     \b
     Examples:
@@ -28,10 +28,10 @@ def mcp(json: Json = False) -> None:
         return
 
     service = open_service()
-    say("Revelio's tools are on standard input and output; Ctrl-C ends it")
+    say("MCP server on standard input and output; press Ctrl-C to stop")
     try:
         mcp_server(service).run("stdio")
     except KeyboardInterrupt:
-        say("ending")
+        say("stopped")
     finally:
         service.close()

@@ -14,9 +14,7 @@ from revelio.errors import RevelioError
 
 
 def serve(
-    host: Annotated[
-        str | None, typer.Option("--host", help="Address to listen on; the one of the settings when not given.")
-    ] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on (default: from the settings).")] = None,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port to listen on.")] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Offer the bundled recorded incidents, whatever folder the settings name.")
@@ -49,7 +47,7 @@ def serve(
     if json:
         emit({"url": url, "api": f"{url}/api/docs"})
     else:
-        say(f"Revelio is on {url} (API: {url}/api/docs); Ctrl-C ends it")
+        say(f"Revelio is on {url} (API: {url}/api/docs); press Ctrl-C to stop")
 
     serve_until_ended(app, listening, trusted_proxies=[str(one) for one in settings.trusted_proxies], at_end=end_traces)
 

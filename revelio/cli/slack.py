@@ -9,9 +9,9 @@ from revelio.cli.output import Json, emit, say
 
 
 def slack(json: Json = False) -> None:
-    """Answer in Slack until Ctrl-C, over a socket.
+    """Run the Slack bot in socket mode until Ctrl-C.
 
-    Nothing has to be reachable from outside. docs/how-to/slack.md sets it up in five minutes. Over HTTP, `revelio serve`
+    No public address is needed; docs/how-to/slack.md explains the setup. Over HTTP, `revelio serve`
     answers Slack itself.
 
     \b
@@ -35,10 +35,10 @@ def slack(json: Json = False) -> None:
         if json:
             emit({"connected": True, "systems": service.systems})
         else:
-            say("The bot is connected to Slack; Ctrl-C ends it")
+            say("The bot is connected to Slack; press Ctrl-C to stop")
         threading.Event().wait()
     except KeyboardInterrupt:
-        say("ending")
+        say("stopped")
     finally:
         handler.close()  # type: ignore[no-untyped-call]
         bot.close()

@@ -1,4 +1,4 @@
-"""``revelio store``: what is remembered, and what is to be forgotten."""
+"""``revelio store``: saved answers, feedback and the audit trail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNITS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.0}
 
 def group() -> typer.Typer:
     """The verb with its sub-verbs."""
-    app = typer.Typer(help="Answers, feedback and audit trail that are kept.", no_args_is_help=True, rich_markup_mode=None)
+    app = typer.Typer(help="Manage saved answers, feedback and the audit trail.", no_args_is_help=True, rich_markup_mode=None)
     app.command("prune")(prune)
     app.command("export")(export)
     app.command("audit")(audit)
@@ -26,12 +26,12 @@ def group() -> typer.Typer:
 def prune(
     older_than: Annotated[str, typer.Option("--older-than", help="An age: 90d, 12w, 36h, 2y; whole numbers.")],
     keep_feedback: Annotated[
-        bool, typer.Option("--keep-feedback", help="Keep answers that somebody gave feedback on: they can be learnt from.")
+        bool, typer.Option("--keep-feedback", help="Keep answers with feedback: `revelio learn` uses them.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     json: Json = False,
 ) -> None:
-    """Forget answers, with results and feedback, alerts, and the audit trail, beyond an age. It cannot be undone; export first.
+    """Delete answers, results, feedback, alerts and audit entries beyond an age. This cannot be undone; export first.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def prune(
             f"{gone.answers} answers, {gone.runs} results, {gone.feedback} verdicts, {gone.alerts} alerts, "
             f"{gone.audit} lines of the audit trail"
         )
-        say(f"{'would forget' if dry_run else 'forgot'} {words}")
+        say(f"{'would delete' if dry_run else 'deleted'} {words}")
 
 
 def export(
@@ -58,15 +58,15 @@ def export(
     newer_than: Annotated[
         str | None, typer.Option("--newer-than", help="An age, such as 30d; everything when not given.")
     ] = None,
-    only_feedback: Annotated[bool, typer.Option("--only-feedback", help="Only answers that somebody gave feedback on.")] = False,
+    only_feedback: Annotated[bool, typer.Option("--only-feedback", help="Only answers with feedback.")] = False,
     json: Json = False,
 ) -> None:
-    """Write answers as incidents in the exchange format; queries that people called right are labels.
+    """Export answers as incidents in the exchange format; positive feedback becomes labels.
 
     \b
     Examples:
       revelio store export answers.jsonl.xz
-      revelio store export learnt.jsonl --only-feedback --newer-than 30d
+      revelio store export feedback.jsonl --only-feedback --newer-than 30d
     """
     import time
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``revelio tokens``: what programs show to be let in."""
+"""``revelio tokens``: API tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from revelio.cli.users import RoleName, moment, operator
 
 def group() -> typer.Typer:
     """The verb with its sub-verbs."""
-    app = typer.Typer(help="Tokens with which programs act for a user.", no_args_is_help=True, rich_markup_mode=None)
+    app = typer.Typer(help="Manage API tokens.", no_args_is_help=True, rich_markup_mode=None)
     app.command("create")(create)
     app.command("list")(show)
     app.command("revoke")(revoke)
@@ -22,13 +22,15 @@ def group() -> typer.Typer:
 
 
 def create(
-    owner: Annotated[str, typer.Argument(help="The user for whom it acts.")],
-    name: Annotated[str, typer.Argument(help="What uses it.")],
-    role: Annotated[RoleName | None, typer.Option("--role", help="At most the owner's, which it is when not given.")] = None,
-    days: Annotated[float | None, typer.Option("--days", help="How long it lasts; for ever when not given.")] = None,
+    owner: Annotated[str, typer.Argument(help="The user that the token acts for.")],
+    name: Annotated[str, typer.Argument(help="A name for the program that uses it.")],
+    role: Annotated[
+        RoleName | None, typer.Option("--role", help="Role of the token, at most the owner's (default: the owner's).")
+    ] = None,
+    days: Annotated[float | None, typer.Option("--days", help="Days until it expires (default: never).")] = None,
     json: Json = False,
 ) -> None:
-    """Make a token. It is printed this once: only a digest of it is kept.
+    """Create a token. It is printed only once: the store keeps a digest.
 
     \b
     Examples:
@@ -46,7 +48,7 @@ def create(
 
 
 def show(owner: Annotated[str | None, typer.Option("--owner", help="Only this user's.")] = None, json: Json = False) -> None:
-    """List the tokens; those that have run out are among them.
+    """List tokens, including expired ones.
 
     \b
     Examples:
@@ -73,7 +75,7 @@ def show(owner: Annotated[str | None, typer.Option("--owner", help="Only this us
 
 
 def revoke(token_id: Annotated[str, typer.Argument(help="Its id, from `revelio tokens list`.")], json: Json = False) -> None:
-    """Make a token worthless, at once.
+    """Revoke a token at once.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``revelio users``: who may sign in."""
+"""``revelio users``: user accounts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FromStdin = Annotated[
 
 def group() -> typer.Typer:
     """The verb with its sub-verbs."""
-    app = typer.Typer(help="Who may sign in, and as what.", no_args_is_help=True, rich_markup_mode=None)
+    app = typer.Typer(help="Manage user accounts.", no_args_is_help=True, rich_markup_mode=None)
     app.command("add")(add)
     app.command("list")(show)
     app.command("role")(role)
@@ -35,12 +35,12 @@ def group() -> typer.Typer:
 def add(
     name: Name,
     role: Annotated[
-        RoleName, typer.Option("--role", help="A viewer reads, a responder acts, an admin decides who may.")
+        RoleName, typer.Option("--role", help="viewer: read; responder: ask, run, give feedback; admin: manage users.")
     ] = "responder",
     password_stdin: FromStdin = False,
     json: Json = False,
 ) -> None:
-    """Let somebody sign in with a password, of 12 characters or more.
+    """Add a user with a password of at least 12 characters.
 
     \b
     Examples:
@@ -56,7 +56,7 @@ def add(
 
 
 def show(json: Json = False) -> None:
-    """List everybody who may sign in.
+    """List the users.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def show(json: Json = False) -> None:
 
 
 def role(name: Name, role: Annotated[RoleName, typer.Argument(help="The new role.")], json: Json = False) -> None:
-    """Give somebody another role; it holds at once.
+    """Change a user's role, effective at once.
 
     \b
     Examples:
@@ -88,7 +88,7 @@ def role(name: Name, role: Annotated[RoleName, typer.Argument(help="The new role
 
 
 def password(name: Name, password_stdin: FromStdin = False, json: Json = False) -> None:
-    """Give somebody a new password; they are signed out everywhere.
+    """Set a new password and sign the user out everywhere.
 
     \b
     Examples:
@@ -105,7 +105,7 @@ def password(name: Name, password_stdin: FromStdin = False, json: Json = False) 
 
 
 def remove(name: Name, json: Json = False) -> None:
-    """Remove somebody, with their sessions and tokens. What they said stays.
+    """Remove a user with all sessions and tokens. Their feedback stays.
 
     \b
     Examples:
@@ -120,7 +120,7 @@ def remove(name: Name, json: Json = False) -> None:
 
 
 def operator() -> Actor:
-    """Whoever sits at this machine, for the audit trail."""
+    """The operating-system user, for the audit trail."""
     from revelio.store import Actor
 
     try:

@@ -1,4 +1,4 @@
-"""What happens to an alert: noted at once, answered on another thread, posted where people are."""
+"""Saves an alert at once, answers it on another thread, and posts the answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Announcer(Protocol):
-    """Somewhere that answers can be posted, such as the Slack bot."""
+    """Posts answers, for example the Slack bot."""
 
     def post(self, channel: str, title: str, saved: SavedAnswer) -> tuple[str, str]:
         """Start a thread; gives channel and thread."""
@@ -32,26 +32,26 @@ class Announcer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an alert came to. ``incident`` is None when it was about nothing that is open."""
+    """The outcome of an alert. ``incident`` is None when a resolved alert had no open incident."""
 
     outcome: Outcome
     incident: AlertIncident | None
 
 
 class AlertHandler:
-    """Takes alerts in. Safe to share between threads."""
+    """Handles alerts. Safe to share between threads."""
 
     def __init__(self, settings: AlertSettings, service: Service, store: AlertStore, announcer: Announcer | None = None) -> None:
-        """Without an announcer answers are kept, and fetched by whoever wants them."""
+        """Without an announcer, answers are saved but posted nowhere."""
         self._settings, self._service, self.store, self._announcer = settings, service, store, announcer
         self._work = ThreadPoolExecutor(2, thread_name_prefix="alerts")
 
     def close(self) -> None:
-        """Finish what was begun; what still waits is taken up by ``resume`` after the next start."""
+        """Finish running work; ``resume`` continues the rest after the next start."""
         self._work.shutdown(wait=True, cancel_futures=True)
 
     def take(self, alert: Alert) -> Taken:
-        """Note an alert, on disk when this returns; the answer follows. ``InvalidInputError`` when no system can be told."""
+        """Save an alert, on disk when this returns; the answer follows. ``InvalidInputError`` when it names no known system."""
         incident, outcome = self.store.fold(alert, self._system(alert) if alert.status == "firing" else "")
         if incident is not None:
             if outcome == "resolved":
@@ -61,7 +61,7 @@ class AlertHandler:
         return Taken(outcome, incident)
 
     def resume(self) -> None:
-        """Take up what was noted before a crash and never answered."""
+        """Answer alerts that a crash left unanswered."""
         for incident in self.store.waiting():
             self._work.submit(self._answer, incident)
 

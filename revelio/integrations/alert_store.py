@@ -1,4 +1,4 @@
-"""The incidents that alerts opened: one for each, however often it is told, and what became of it."""
+"""Incidents opened by alerts: one per alert, however often it repeats, and its outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLAIM_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class AlertIncident:
-    """One incident that alerts told of. Times in Unix seconds; ``answer_id`` is None until it is answered."""
+    """One incident opened by alerts. Times in Unix seconds; ``answer_id`` is None until it is answered."""
 
     id: int
     source: str
@@ -48,7 +48,7 @@ class AlertStore:
     """Safe to share between threads and processes. Every method raises ``StoreError`` when the database fails."""
 
     def __init__(self, database: Database, *, masked: Collection[str] = ()) -> None:
-        """In the store's own database. What is of the kinds in ``masked`` (``revelio.store.masking``) is never kept."""
+        """In the store's own database. Text of the kinds in ``masked`` (``revelio.store.masking``) is masked before saving."""
         self._engine, self._masked = database.durable, tuple(masked)
 
     def fold(self, alert: Alert, system: str) -> tuple[AlertIncident | None, Outcome]:
@@ -61,7 +61,7 @@ class AlertStore:
                     with self._engine.begin() as connection:
                         return _end(connection, alert) if alert.status == "resolved" else _begin(connection, alert, system)
                 except IntegrityError:
-                    continue  # somebody opened it in between: next time it is found
+                    continue  # another process opened it first; the next attempt finds it
         raise StoreError("cannot note an alert: several servers tell of it at once; it will be sent again")
 
     def claim(self, incident: int) -> AlertIncident | None:
@@ -106,7 +106,7 @@ class AlertStore:
         return tuple(AlertIncident(*row) for row in rows)
 
     def waiting(self) -> tuple[int, ...]:
-        """Ids of open incidents that nobody has answered yet, oldest first."""
+        """Ids of open incidents without an answer, oldest first."""
         lacking = (ALERTS.c.answer_id.is_(None), ALERTS.c.failure.is_(None), ALERTS.c.open_key.is_not(None))
         with as_store_error("read the alerts"), self._engine.connect() as connection:
             return tuple(connection.execute(select(ALERTS.c.id).where(*lacking).order_by(ALERTS.c.id)).scalars())

@@ -1,4 +1,4 @@
-"""An alert as all sources tell it, and how it becomes a report."""
+"""The common form of alerts from all sources, and the report made from one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DULL = ("alertname", "severity", "grafana_folder", "__alert_rule_uid__")
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something that a monitoring system says is wrong, or no longer wrong.
+    """An alert that fires or is resolved.
 
     ``key`` names the incident at its source, and ``started`` its present run: the same key with another start is a new
     incident. ``system`` is what the alert says of where it is; "" when it says nothing.

@@ -24,7 +24,7 @@ def compact(result: Result, *, rows: int = 6, width: int = 28) -> str:
     if there > rows:
         shown.append(f"… {there - rows} more")
     if result.truncated:
-        shown.append("… cut off at the limit of the query")
+        shown.append("… truncated at the query's limit")
     return "\n".join(shown)
 
 

@@ -1,4 +1,4 @@
-"""Which deliveries were taken already: who sends at least once is handled once."""
+"""Deduplicates deliveries of senders that retry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Deliveries:
         self._engine = database.durable
 
     def first(self, *key: str) -> bool:
-        """True for the one caller that may handle this delivery, in this process or another, also after a restart."""
+        """True for exactly one caller per delivery, across processes and restarts."""
         now = time.time()
         whole = hashlib.sha256("\0".join(key).encode("utf-8", "replace"))
         digest = f"{key[0]}:{whole.hexdigest()}"

@@ -1,4 +1,4 @@
-"""Whether a webhook comes from whom it says. Every comparison takes the same time, right or wrong."""
+"""Signatures and credentials of webhooks. Every comparison takes constant time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may sign in, and as what."""
+"""Manage user accounts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 
 def allows(role: Role, wanted: Role) -> bool:
-    """Whether whoever has ``role`` may do what needs ``wanted``."""
+    """Whether ``role`` includes the permissions of ``wanted``."""
     return ROLES.index(role) >= ROLES.index(wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who may sign in. ``created_at`` in Unix seconds; without a password only through the identity provider."""
+    """A user account. ``created_at`` in Unix seconds; without a password only through the identity provider."""
 
     name: str
     role: Role
@@ -41,7 +41,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who has shown who they are, and what they may do just now. ``means`` is what they showed."""
+    """An authenticated user and their current role. ``means`` is how they authenticated."""
 
     user_id: int
     name: str
@@ -62,7 +62,7 @@ class Accounts:
             return tuple(_user(row) for row in session.scalars(select(UserRow).order_by(UserRow.name)))
 
     def has_admin(self) -> bool:
-        """Whether anybody could sign in who may add others."""
+        """Whether an admin exists."""
         with as_store_error("read the users"), Session(self._database.engine) as session:
             return _admins(session) > 0
 
@@ -72,7 +72,7 @@ class Accounts:
             return _user(_row(session, name))
 
     def add(self, name: str, role: Role, password: str | None, by: Actor, *, subject: str | None = None) -> User:
-        """Somebody new; ``InvalidInputError`` when the name is taken or unusable, or the password too short."""
+        """Add a user; ``InvalidInputError`` when the name is taken or unusable, or the password too short."""
         usable = name == name.strip() and 1 <= len(name) <= 100 and name.isprintable()
         if not usable:
             raise InvalidInputError("a user's name has 1 to 100 printable characters and no space at its ends")
@@ -90,7 +90,7 @@ class Accounts:
             ) from error
 
     def set_role(self, name: str, role: Role, by: Actor) -> User:
-        """Another role, at once; ``InvalidInputError`` when nobody would be left who may add users."""
+        """Change a role, effective at once; ``InvalidInputError`` when no admin would be left."""
         with self._change() as session:
             _hold_admins(session)
             row = _row(session, name)
@@ -101,7 +101,7 @@ class Accounts:
             return _user(row)
 
     def set_password(self, name: str, password: str, by: Actor) -> None:
-        """A new password; whoever is signed in under that name has to sign in again."""
+        """Set a password and end all sessions of the user."""
         hashed = hash_password(password)
         with self._change() as session:
             row = _row(session, name)
@@ -122,7 +122,7 @@ class Accounts:
             session.add(audit_row(by, "user removed", name))
 
     def check(self, name: str, password: str, address: str) -> Person:
-        """Whoever has this name and password; ``AccessError``, the same for a wrong name as for a wrong password."""
+        """The user with this name and password; ``AccessError``, the same for a wrong name as for a wrong password."""
         with as_store_error("read the users"), Session(self._database.engine) as session:
             row = session.scalar(select(UserRow).where(UserRow.name == name[:100])) if "\x00" not in name else None
         good = is_password(password, row.password_hash if row else None)
@@ -133,7 +133,7 @@ class Accounts:
         return Person(row.id, row.name, cast(Role, row.role), "session")
 
     def by_subject(self, subject: str, name: str, role: Role, address: str) -> Person:
-        """Whoever the identity provider vouches for, added with ``role`` at the first visit."""
+        """The user that the identity provider authenticated, added with ``role`` at the first sign-in."""
         with as_store_error("read the users"), Session(self._database.engine) as session:
             row = session.scalar(select(UserRow).where(UserRow.subject == subject))
         if row is None:
@@ -151,7 +151,7 @@ class Accounts:
 
 @contextmanager
 def changing(database: Database) -> Iterator[Session]:
-    """A transaction on accounts, on disk when the block ends; ``IntegrityError`` is left to whoever knows what it means."""
+    """A transaction on accounts, on disk when the block ends; the caller handles ``IntegrityError``."""
     with (
         as_store_error("change the accounts", leave=IntegrityError),
         Session(database.durable, expire_on_commit=False) as session,
@@ -178,7 +178,7 @@ def _hold_admins(session: Session) -> None:
 
 def _require_admin(session: Session, before: str) -> None:
     if before == "admin" and not _admins(session):
-        raise InvalidInputError("this is the last admin: nobody could add users any more; make somebody else one first")
+        raise InvalidInputError("this is the last admin; make another user an admin first")
 
 
 def _user(row: UserRow) -> User:

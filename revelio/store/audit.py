@@ -34,7 +34,7 @@ class AuditEntry:
 
 
 def audit_row(actor: Actor, action: str, target: str = "", detail: str = "") -> AuditRow:
-    """A row to be added in the transaction of what it tells of, so that neither is kept without the other."""
+    """A row to insert in the transaction of the change it records, so that neither is saved alone."""
     who, what, words = _plain(actor.name), _plain(target), _plain(detail)
     return AuditRow(at=time.time(), actor=who, action=action, target=what, detail=words, address=actor.address)
 

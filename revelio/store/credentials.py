@@ -1,4 +1,4 @@
-"""What people and programs show to be let in: sessions of browsers, tokens of programs. Only digests are kept."""
+"""Browser sessions and API tokens. Only digests are stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SESSION_S = 12 * 3600
 """How long a browser stays signed in: one shift."""
 _PREFIX = "rvl_"
 _NOTED_S = 60.0
-"""A token's last use is kept to the minute, so that reading costs no write."""
+"""Resolution of a token's last use, in seconds, so that most requests write nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Tokens:
         return _token(row, owner), secret
 
     def list(self, owner: str | None = None) -> tuple[Token, ...]:
-        """Everybody's, or one owner's, oldest first; those that have run out are among them."""
+        """All tokens, or one owner's, oldest first, including expired ones."""
         wanted = select(TokenRow, UserRow.name).join(UserRow, UserRow.id == TokenRow.user_id).order_by(TokenRow.created_at)
         if owner is not None:
             wanted = wanted.where(UserRow.name == owner)

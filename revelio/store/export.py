@@ -16,7 +16,7 @@ _PAGE = 200
 def exported(store: Store, *, since: float = 0.0, only_feedback: bool = False) -> Iterator[Record]:
     """Every answer since a moment (Unix seconds), newest first, one record each.
 
-    A query that somebody called ``found`` is a label of grade 3, ``helpful`` of grade 2; ``proven`` is False, for a person said
+    A query with the verdict ``found`` is a label of grade 3, ``helpful`` of grade 2; ``proven`` is False, for a person said
     so and no experiment. What was forgotten meanwhile is left out.
     """
     past: tuple[float, str] | None = None

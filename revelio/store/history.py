@@ -13,7 +13,7 @@ from revelio.store.store import HistoryEntry, Store, Verdict
 from revelio.store.tables import FeedbackRow, RecommendationRow
 
 Judged = Literal["found", "helpful", "not_useful", "none"]
-"""The best that was said of an answer's queries; ``none`` where nobody said anything."""
+"""The best verdict on an answer's queries; ``none`` without feedback."""
 
 _BEST_FIRST: tuple[Verdict, ...] = ("found", "helpful", "not_useful")
 

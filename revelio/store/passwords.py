@@ -1,4 +1,4 @@
-"""Passwords, kept as argon2id hashes."""
+"""Passwords, stored as argon2id hashes."""
 
 from __future__ import annotations
 

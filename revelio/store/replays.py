@@ -15,7 +15,7 @@ from revelio.store.tables import ReplayRow
 KEPT_S = 24 * 3600
 """How long a reply is replayed."""
 GIVEN_UP_S = 120.0
-"""After this a request that has not been answered is taken to have died with its server, and may be sent anew."""
+"""After this a request that has not been answered is taken to have died with its server, and may be retried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is known of a key: it is new (``mine``), its ``reply`` is there, or neither: somebody is at it. ``same`` request?"""
+    """State of a key: new (``mine``), answered (``reply``), or in progress. ``same`` is False for another request."""
 
     mine: bool
     same: bool = True
@@ -44,7 +44,7 @@ class Replays:
         self._database = database
 
     def claim(self, caller: str, key: str, fingerprint: str) -> Claim:
-        """Take a key for a request; whoever gets it must ``keep`` or ``release`` it."""
+        """Claim a key for a request; the claimant must ``keep`` or ``release`` it."""
         now = time.time()
         for _ in range(2):
             with as_store_error("read the idempotency keys"), Session(self._database.durable) as session:

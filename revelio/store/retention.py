@@ -23,9 +23,9 @@ from revelio.store.tables import (
 )
 
 _AT_ONCE = 200
-"""Answers in one transaction, so that nobody who gives feedback waits for a long one."""
+"""Answers per transaction, so that feedback does not wait for a long one."""
 DELIVERY_KEPT_S = 7 * 86_400.0
-"""How long a delivery is remembered: far longer than anybody tries again."""
+"""How long a delivery id is stored, in seconds: far longer than senders retry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Pruned:
 def prune(database: Database, days: float, *, keep_feedback: bool = False, only_count: bool = False) -> Pruned:
     """Delete answers (with results and feedback), alerts and lines of the audit trail older than ``days`` days.
 
-    With ``keep_feedback`` an answer that somebody gave feedback on stays: it is what there is to learn from. An alert goes by
-    the moment it was opened, for one that nobody ever resolves would stay; should it be told of again, it is opened anew.
+    With ``keep_feedback`` answers with feedback stay, for learning. The age of an alert counts from
+    its opening, so that unresolved alerts are removed too; a later repeat opens a new incident.
     Sessions that have ended, replies and deliveries past their time go as well.
     """
     limit = time.time() - days * 86400

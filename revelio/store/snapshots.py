@@ -1,4 +1,4 @@
-"""What was seen, kept once however many answers were given on it."""
+"""Evidence snapshots, stored once however many answers use them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Snapshots:
         self._read = lru_cache(maxsize=8)(_read)
 
     def keep(self, connection: Connection, evidence: Evidence) -> str:
-        """Its digest, once it is kept; until the end of the transaction nobody can forget it."""
+        """Store it and return its digest; until the transaction ends it cannot be deleted."""
         digest, text = self._write(evidence)
         while connection.scalar(_THERE, {"digest": digest}) is None:
             # Another server may be keeping the same one at this moment.
@@ -46,7 +46,7 @@ class Snapshots:
 def forget_unused(connection: Connection) -> None:
     """Delete the evidence that no answer was given on."""
     unused = ~exists().where(RecommendationRow.snapshot == SnapshotRow.digest)
-    # Locked first: an answer that is just being kept on one of them is there when the second statement looks again.
+    # Locked first, so that the second statement sees an answer that is being saved on one of them.
     some = connection.scalars(select(SnapshotRow.digest).where(unused).with_for_update()).all()
     for digest in some:
         connection.execute(delete(SnapshotRow).where(SnapshotRow.digest == digest, unused))

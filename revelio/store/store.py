@@ -40,7 +40,7 @@ _RESULT: TypeAdapter[tuple[Result]] = TypeAdapter(tuple[Result], config=_FIGURES
 class Feedback:
     """What a person said about one query (``query_id``) or about the answer as a whole (None). ``given_at`` in Unix seconds.
 
-    ``by`` is the name of whoever said it; "" where nobody has to sign in.
+    ``by`` is the author's name; "" when accounts are off.
     """
 
     query_id: str | None
@@ -96,7 +96,7 @@ class Store:
     def __init__(self, url: str, *, masked: Collection[str] = ()) -> None:
         """Open (and make, and bring up to date) the database at a SQLAlchemy address.
 
-        What is of the kinds in ``masked`` (``revelio.store.masking``) is never kept, neither of reports nor of notes.
+        Text of the kinds in ``masked`` (``revelio.store.masking``) is masked in reports and notes before saving.
         """
         self.database = Database.open(url)
         self.accounts = Accounts(self.database)
@@ -117,7 +117,7 @@ class Store:
             session.execute(select(RecommendationRow.id).limit(1))
 
     def save(self, recommendation: Recommendation, *, recorded: str | None = None) -> SavedAnswer:
-        """Keep a whole answer, its report masked; its new id is hard to guess, because whoever has it can read the answer."""
+        """Save an answer with its report masked. The new id is hard to guess, because it grants access to the answer."""
         evidence = recommendation.incident.evidence
         report = mask(recommendation.incident.report, self._masked)
         recommendation = replace(recommendation, incident=replace(recommendation.incident, report=report))

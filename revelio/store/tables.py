@@ -85,7 +85,7 @@ class FeedbackRow(Base):
 
 
 class UserRow(Base):
-    """Somebody who may sign in; without ``password_hash`` only through the identity provider, who knows them as ``subject``."""
+    """A user account; without ``password_hash`` only the identity provider can sign it in, as ``subject``."""
 
     __tablename__ = "users"
 
@@ -110,7 +110,7 @@ class SessionRow(Base):
 
 
 class TokenRow(Base):
-    """A program that may act for a user; ``digest`` is of the token, which is shown once and kept nowhere."""
+    """An API token of a user; only its ``digest`` is stored."""
 
     __tablename__ = "tokens"
     __table_args__ = (Index("ix_tokens_user_id", "user_id"),)

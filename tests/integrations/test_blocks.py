@@ -165,4 +165,4 @@ def test_noise_beside_a_jump_looks_flat() -> None:
 
 def test_compact_text_counts_what_it_leaves_out() -> None:
     result = Result("s", 0.1, "", ("n",), tuple((n,) for n in range(20)), truncated=True)
-    assert compact(result, rows=3).splitlines() == ["n", "0", "1", "2", "… 17 more", "… cut off at the limit of the query"]
+    assert compact(result, rows=3).splitlines() == ["n", "0", "1", "2", "… 17 more", "… truncated at the query's limit"]

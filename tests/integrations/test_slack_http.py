@@ -33,7 +33,7 @@ def test_command_is_answered_in_a_thread_under_the_question(http: Http, slack: F
     assert "CPU throttling of cart" in answer.words and "62%" in answer.words
     assert 'rate(container_cpu_cfs_throttled_seconds_total{container="cart"}[10s])' in answer.words
     assert answer.edits == 1 and "Looking" in answer.history[0]
-    assert "The whole answer" in answer.words
+    assert "Full answer" in answer.words
 
 
 def test_mention_in_a_thread_reads_the_thread(http: Http, slack: FakeSlack, service: Service) -> None:

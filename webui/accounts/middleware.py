@@ -1,4 +1,4 @@
-"""Lets in whoever may come in. Roles are enforced here and nowhere else."""
+"""Authenticates requests and enforces roles. No other module enforces roles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WRONG_TOKENS = (30, 10.0)
 class AccessMiddleware:
     """Finds out who sends a request, and refuses what they may not do.
 
-    Where ``required`` is False (loopback, no accounts) everybody may do everything, as often as an account may.
+    With ``required`` False (loopback, no accounts) all requests are allowed, within the rate limit.
     """
 
     def __init__(self, app: ASGIApp, store: Store, *, required: bool, per_minute: int) -> None:

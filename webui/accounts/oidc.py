@@ -50,7 +50,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """Somebody whom the provider vouches for: ``subject`` never changes, ``name`` is how they are called there."""
+    """A user that the provider authenticated: ``subject`` never changes, ``name`` is the display name."""
 
     subject: str
     name: str

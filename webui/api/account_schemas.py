@@ -14,14 +14,14 @@ _ROLE = "`viewer` reads; `responder` also asks, runs and judges; `admin` also lo
 
 
 class MeView(BaseModel):
-    """Whom the server takes the caller for."""
+    """The authenticated caller."""
 
     name: str
     role: Role
 
 
 class UserRequest(BaseModel):
-    """Somebody new."""
+    """A new user."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -41,7 +41,7 @@ class UserChange(BaseModel):
 
 
 class UserView(BaseModel):
-    """Somebody who may sign in."""
+    """A user account."""
 
     name: str
     role: Role
@@ -75,7 +75,7 @@ class TokenView(BaseModel):
 class NewTokenView(TokenView):
     """A token with its secret."""
 
-    token: str = Field(description="Shown this once: only a digest of it is kept")
+    token: str = Field(description="Shown only once: the store keeps a digest")
 
 
 class AuditView(BaseModel):

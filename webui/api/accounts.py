@@ -40,13 +40,13 @@ accounts_api = APIRouter(prefix="/api/v1", tags=["accounts"], dependencies=[Depe
 
 @accounts_api.get("/me", operation_id="me", response_description="The caller", responses=error_responses(404))
 def me(caller: Caller) -> MeView:
-    """Whom the server takes the caller for."""
+    """The authenticated caller."""
     return MeView(name=caller.name, role=caller.role)
 
 
 @accounts_api.get("/tokens", operation_id="list_tokens", response_description="All of them", responses=error_responses(404))
 def list_tokens(service: ServiceDep, caller: Caller) -> list[TokenView]:
-    """The caller's tokens, oldest first; an admin sees everybody's."""
+    """The caller's tokens, oldest first; an admin sees all tokens."""
     found = service.store.tokens.list(None if caller.role == "admin" else caller.name)
     return [TokenView.model_validate(t, from_attributes=True) for t in found]
 
@@ -55,11 +55,11 @@ def list_tokens(service: ServiceDep, caller: Caller) -> list[TokenView]:
     "/tokens",
     operation_id="create_token",
     status_code=201,
-    response_description="Made",
+    response_description="Created",
     responses=error_responses(400, 404, 413, 422),
 )
 def create_token(wanted: TokenRequest, service: ServiceDep, caller: Caller) -> NewTokenView:
-    """Make a token for a program. Its secret is in this reply and nowhere else, so there is no replay of it."""
+    """Create a token. Only this reply contains the secret, so it is never replayed."""
     role = wanted.role or caller.role
     token, secret = service.store.tokens.create(
         caller.name, wanted.name, _at_most(role, caller), current_actor(), days=wanted.days
@@ -71,17 +71,17 @@ def create_token(wanted: TokenRequest, service: ServiceDep, caller: Caller) -> N
     "/tokens/{token_id}",
     operation_id="revoke_token",
     status_code=204,
-    response_description="Gone",
+    response_description="Revoked",
     responses=error_responses(404, 422),
 )
 def revoke_token(token_id: str, service: ServiceDep, caller: Caller) -> None:
-    """Make a token worthless, at once. An admin may revoke everybody's."""
+    """Revoke a token at once. An admin may revoke any token."""
     service.store.tokens.revoke(token_id, current_actor(), owner=None if caller.role == "admin" else caller.name)
 
 
 @accounts_api.get("/users", operation_id="list_users", response_description="All of them", responses=error_responses(404))
 def list_users(service: ServiceDep) -> list[UserView]:
-    """Everybody who may sign in, by name."""
+    """All users, by name."""
     return [UserView.model_validate(u, from_attributes=True) for u in service.store.accounts.list()]
 
 
@@ -93,7 +93,7 @@ def list_users(service: ServiceDep) -> list[UserView]:
     responses=error_responses(400, 404, 413, 422),
 )
 def add_user(wanted: UserRequest, service: ServiceDep) -> UserView:
-    """Let somebody sign in."""
+    """Add a user."""
     user = service.store.accounts.add(wanted.name, wanted.role, wanted.password, current_actor())
     return UserView.model_validate(user, from_attributes=True)
 
@@ -102,7 +102,7 @@ def add_user(wanted: UserRequest, service: ServiceDep) -> UserView:
     "/users/{name}", operation_id="change_user", response_description="Changed", responses=error_responses(400, 404, 413, 422)
 )
 def change_user(name: str, wanted: UserChange, service: ServiceDep) -> UserView:
-    """Give somebody another role, at once, or a new password, which signs them out everywhere."""
+    """Change a user's role, effective at once, or password, which ends all their sessions."""
     accounts = service.store.accounts
     if wanted.role is not None:
         accounts.set_role(name, wanted.role, current_actor())
@@ -112,10 +112,14 @@ def change_user(name: str, wanted: UserChange, service: ServiceDep) -> UserView:
 
 
 @accounts_api.delete(
-    "/users/{name}", operation_id="remove_user", status_code=204, response_description="Gone", responses=error_responses(404, 422)
+    "/users/{name}",
+    operation_id="remove_user",
+    status_code=204,
+    response_description="Revoked",
+    responses=error_responses(404, 422),
 )
 def remove_user(name: str, service: ServiceDep) -> None:
-    """Remove somebody with their tokens. What they said stays."""
+    """Remove a user with all tokens. Their feedback stays."""
     service.store.accounts.remove(name, current_actor())
 
 

@@ -1,4 +1,4 @@
-"""Answers: asked for, found again, run, and judged."""
+"""Answers: recommend, show, run queries, give feedback."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ api = APIRouter(prefix="/api/v1", tags=["api"], route_class=ReplayedRoute)
 _ONCE = [Depends(idempotency_key)]
 Order = Annotated[
     Literal["rank", "evidence"],
-    Query(description="`evidence`: ranked anew, given what those of its queries showed that were run; others can join"),
+    Query(description="`evidence`: re-ranked with the results of the queries run so far; other queries can join"),
 ]
-Panels = Annotated[bool, Query(description="Say of each result how it is drawn, too")]
+Panels = Annotated[bool, Query(description="Also return how each result is drawn")]
 
 
 @api.post(
@@ -72,7 +72,7 @@ def list_recommendations(
     responses=error_responses(404, 422),
 )
 def show(recommendation_id: str, service: ServiceDep, panels: Panels = False, order: Order = "rank") -> AnswerView:
-    """An earlier answer, with the results that its queries have given since."""
+    """An earlier answer, with the results of its queries so far."""
     saved = service.answer(recommendation_id)
     if order == "rank":
         return _view(saved, panels=panels)
@@ -100,12 +100,12 @@ def run_query(recommendation_id: str, query_id: str, service: ServiceDep, panels
     "/recommendations/{recommendation_id}/feedback",
     operation_id="give_feedback",
     status_code=201,
-    response_description="Kept",
+    response_description="Saved",
     responses=error_responses(400, 404, 409, 413, 422),
     dependencies=_ONCE,
 )
 def give_feedback(recommendation_id: str, said: FeedbackRequest, service: ServiceDep) -> FeedbackView:
-    """Say whether a query showed the cause. It is on disk when this answers."""
+    """Give feedback on a query. It is on disk when the reply arrives."""
     return _said(recommendation_id, service.feedback(recommendation_id, said.query_id, said.verdict, said.note))
 
 
@@ -116,7 +116,7 @@ def give_feedback(recommendation_id: str, said: FeedbackRequest, service: Servic
     responses=error_responses(404, 422),
 )
 def list_feedback(recommendation_id: str, service: ServiceDep) -> list[SaidView]:
-    """What was said of an answer, oldest first. Of each query the last word counts."""
+    """All feedback on an answer, oldest first. For each query the latest counts."""
     said = service.answer(recommendation_id).feedback
     return [SaidView(**dict(_said(recommendation_id, one)), by=one.by) for one in said]
 
@@ -127,7 +127,7 @@ def list_feedback(recommendation_id: str, service: ServiceDep) -> list[SaidView]
 def list_incidents(
     request: Request, response: Response, service: ServiceDep, limit: Limit | None = None, cursor: Cursor = None
 ) -> list[IncidentView]:
-    """The recorded incidents that can be asked about, oldest first; all of them where no ``limit`` is given."""
+    """The recorded incidents, oldest first; all of them without ``limit``."""
     found = service.recorded()
     place = decode(cursor, str)
     if place:
@@ -143,7 +143,7 @@ def list_incidents(
 
 @api.get("/systems", operation_id="list_systems", response_description="All of them", responses=error_responses())
 def list_systems(service: ServiceDep) -> list[SystemView]:
-    """The systems that can be asked about live."""
+    """The live systems."""
     settings = service.settings.systems
     return [SystemView(name=name, tools=sorted(settings[name].backends)) for name in service.systems]
 

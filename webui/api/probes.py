@@ -1,4 +1,4 @@
-"""What machines ask to see whether the server is well."""
+"""Health probes and metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ probes = APIRouter(tags=["probes"])
 
 @probes.get("/healthz", operation_id="healthz", response_description="Up")
 def healthz() -> Health:
-    """The process is up."""
+    """The process is running."""
     return Health(status="ok")
 
 
@@ -37,5 +37,5 @@ def readyz(service: ServiceDep, response: Response) -> Health:
     responses={200: {"description": "Prometheus text format", "content": {"text/plain": {}}}},
 )
 def metrics(service: ServiceDep) -> Response:
-    """The server's own figures, for Prometheus."""
+    """The server's metrics, for Prometheus."""
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

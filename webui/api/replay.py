@@ -35,7 +35,7 @@ async def idempotency_key(
 
 
 class ReplayedRoute(APIRoute):
-    """A route that keeps the reply to a request with a key. Only what succeeded is kept: a failure may be tried again."""
+    """A route that stores replies to requests with a key. Only successful replies are stored: a failed request may be retried."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, with replay around it."""

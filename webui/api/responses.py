@@ -7,16 +7,16 @@ from typing import Any
 from webui.errors import Problem
 
 _ABOUT = {
-    400: "The body cannot be read",
-    401: "Accounts are on, and no valid token was sent",
-    403: "The role does not allow it, or the request came from another site",
-    404: "No such thing; the detail says what there is",
-    409: "A request with the same idempotency key is still worked on",
+    400: "The body cannot be parsed",
+    401: "Accounts are on and the request has no valid token",
+    403: "The role lacks the permission, or the request came from another site",
+    404: "Not found; the detail lists what exists",
+    409: "A request with the same idempotency key is in progress",
     413: "The body is too large",
-    422: "Something in the request cannot be used; the detail says what",
-    429: "Too many requests; `Retry-After` says for how many seconds to wait",
-    502: "The tool's backend did not answer",
-    503: "No model can be loaded, or the database fails; the detail says what to do",
+    422: "Invalid input; the detail says what to change",
+    429: "Too many requests; wait `Retry-After` seconds",
+    502: "The data source did not answer",
+    503: "No usable model or database; the detail says what to do",
 }
 _ALWAYS = (401, 403, 429, 503)
 

@@ -34,47 +34,47 @@ class RecommendationRequest(BaseModel):
         extra="forbid",
         json_schema_extra={"examples": [{"report": "checkout takes ages since lunch", "system": "shop", "k": 5}]},
     )
-    report: Text = Field(description="What a user noticed, in their own words")
-    system: Name | None = Field(None, description="A live system; `GET /api/v1/systems` lists them")
-    incident: Name | None = Field(None, description="A recorded incident; `GET /api/v1/incidents` lists them")
+    report: Text = Field(description="The problem in the user's own words")
+    system: Name | None = Field(None, description="A live system; see `GET /api/v1/systems`")
+    incident: Name | None = Field(None, description="A recorded incident; see `GET /api/v1/incidents`")
     opened_at: float | None = Field(
-        None, ge=0, le=1e11, allow_inf_nan=False, description="When it was noticed, in Unix seconds; now when left out"
+        None, ge=0, le=1e11, allow_inf_nan=False, description="When the problem was noticed, in Unix seconds; default: now"
     )
     k: int = Field(5, ge=1, le=50, description="How many queries")
-    run: bool = Field(False, description="Run them all, and give their results too")
+    run: bool = Field(False, description="Also run the queries and return their results")
 
 
 class AnswerView(RecommendationView):
-    """The ranked queries for one report, and what is no longer in that report."""
+    """The ranked queries for one report, and what was masked in the report."""
 
     masked: list[str] = Field(description="Kinds of secrets and personal data that were masked in the report")
 
 
 class FeedbackRequest(BaseModel):
-    """What a person says about a query, or about the whole answer when ``query_id`` is left out."""
+    """Feedback on a query, or on the whole answer without ``query_id``."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"query_id": "...", "verdict": "found", "note": ""}]}
     )
-    query_id: Name | None = Field(None, description="The query that is spoken of")
-    verdict: Verdict = Field(description="`found`: it shows the cause. `helpful`: it led there. `not_useful`: it did neither")
-    note: Text = Field("", max_length=MAX_NOTE, description="Anything worth keeping, for example what the cause was")
+    query_id: Name | None = Field(None, description="The query")
+    verdict: Verdict = Field(description="`found`: shows the cause. `helpful`: led to it. `not_useful`: neither")
+    note: Text = Field("", max_length=MAX_NOTE, description="A note, for example the cause")
 
 
 class FeedbackView(BaseModel):
-    """Feedback that is on disk."""
+    """Saved feedback."""
 
     recommendation_id: str
     query_id: str | None
     verdict: Verdict
-    note: str = Field(description="As it is kept: what the setting `mask` names is replaced by words in square brackets")
+    note: str = Field(description="As saved: masked values are replaced by words in square brackets (setting `mask`)")
     given_at: float = Field(description="Unix seconds")
 
 
 class SaidView(FeedbackView):
-    """Feedback, and whose."""
+    """Feedback and its author."""
 
-    by: str = Field(description="Who said it; empty where nobody has to sign in")
+    by: str = Field(description="Author; empty when accounts are off")
 
 
 class HistoryView(BaseModel):
@@ -83,33 +83,33 @@ class HistoryView(BaseModel):
     id: str
     saved_at: float = Field(description="Unix seconds")
     system: str
-    recorded: str | None = Field(description="The recorded incident that was asked about; null when asked live")
+    recorded: str | None = Field(description="The recorded incident; null for a live system")
     report: str
-    abstain: float = Field(description="Probability that nothing points at a fault")
+    abstain: float = Field(description="Probability of no fault")
     top_title: str
     top_probability: float
-    verdict: Verdict | None = Field(description="The best that was said of any of its queries")
+    verdict: Verdict | None = Field(description="The best verdict on any of its queries")
 
 
 class IncidentView(BaseModel):
-    """A recorded incident, as much as was known when it was opened."""
+    """A recorded incident, as known when it was opened."""
 
     id: str
     system: str
     opened_at: float = Field(description="Unix seconds")
     report: str
-    reports: list[str] = Field(description="All texts that users wrote about it")
+    reports: list[str] = Field(description="All reports about it")
 
 
 class SystemView(BaseModel):
-    """A system that can be asked about live."""
+    """A live system."""
 
     name: str
-    tools: list[str] = Field(description="Tools that have a backend in it")
+    tools: list[str] = Field(description="Data sources with a backend")
 
 
 class Health(BaseModel):
-    """Whether the server can answer, and if not, why."""
+    """Whether the server can answer, and why not."""
 
     status: str
     troubles: list[str] = []

@@ -55,7 +55,7 @@ class LearningJob:
             try:
                 self._attempt()
             except (RevelioError, OSError) as error:
-                log.warning("nothing was learnt: %s", error)
+                log.warning("learning failed: %s", error)
             wait = every
 
     def _last_at(self) -> float:
@@ -92,7 +92,7 @@ class LearningJob:
 
 
 def environment(settings: Settings, around: Mapping[str, str]) -> dict[str, str]:
-    """What makes the process read the settings that are in force here, wherever they came from."""
+    """Environment variables that give the child process the active settings."""
     return {
         **around,
         "REVELIO_DATABASE": settings.database,

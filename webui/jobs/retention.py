@@ -1,4 +1,4 @@
-"""Forgets, once a day, what is older than the settings allow."""
+"""Deletes, once a day, data older than the settings allow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EVERY_S = 24 * 3600.0
 
 
 class RetentionJob:
-    """A thread that prunes now and every day until it is stopped; none where everything is kept for ever."""
+    """A thread that prunes at the start and daily until stopped; no thread when ``keep_days`` is 0."""
 
     def __init__(self, store: Store, keep_days: float) -> None:
         """``keep_days`` of 0 keeps everything."""
@@ -34,8 +34,8 @@ class RetentionJob:
         while True:
             try:
                 gone = prune(self._store.database, self._days)
-                log.info("forgot %d answers older than %g days", gone.answers, self._days)
+                log.info("deleted %d answers older than %g days", gone.answers, self._days)
             except StoreError as error:
-                log.warning("nothing was forgotten: %s", error)
+                log.warning("nothing was deleted: %s", error)
             if self._over.wait(_EVERY_S):
                 return

@@ -37,7 +37,7 @@ _HEADERS = {
 
 
 class SecurityHeaders:
-    """Puts the headers on every response. Answers are private: only ``/static`` may be kept by a cache."""
+    """Puts the headers on every response. Answers are private: caches may store only ``/static``."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""The pages about accounts: signing in and out, one's own account, and, for admins, everybody's and the audit trail."""
+"""Account pages: signing in and out, the user's own account, and, for admins, all users and the audit trail."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def sign_in_page(request: Request, service: ServiceDep, next: str = "") -> Respo
 
 @account_pages.post("/sign-in")
 async def sign_in(request: Request, service: ServiceDep) -> Response:
-    """A session for whoever knows the password."""
+    """Start a session with name and password."""
     if not service.settings.accounts:
-        raise NotFoundError("accounts are off here: nobody has to sign in")
+        raise NotFoundError("accounts are off: there is no sign-in")
     form = await read_form(request)
     name, onward = form.get("name", "").strip(), onward_of(form.get("next", ""))
     address = address_of(request)
@@ -89,7 +89,7 @@ def account(request: Request, service: ServiceDep, caller: Caller) -> Response:
 
 @account_pages.post("/account/password")
 async def change_password(request: Request, service: ServiceDep, caller: Caller) -> Response:
-    """A new password, for whoever knows the old one; signs out every other browser."""
+    """Change the password, given the old one; ends all other sessions."""
     form = await read_form(request)
     too_often = _too_often(request, caller.name)
     if too_often is not None:
@@ -136,13 +136,13 @@ async def revoke_token(request: Request, service: ServiceDep, caller: Caller) ->
 
 @account_pages.get("/people")
 def people(request: Request, service: ServiceDep, caller: Caller) -> Response:
-    """Everybody who may sign in."""
+    """All users."""
     return render(request, PeoplePage(caller.name, service.store.accounts.list()))
 
 
 @account_pages.post("/people")
 async def add_person(request: Request, service: ServiceDep, caller: Caller) -> Response:
-    """Somebody new."""
+    """A new user."""
     form = await read_form(request)
     name = form.get("name", "").strip()
 
@@ -157,7 +157,7 @@ async def add_person(request: Request, service: ServiceDep, caller: Caller) -> R
 
 @account_pages.post("/people/role")
 async def change_role(request: Request, service: ServiceDep, caller: Caller) -> Response:
-    """Another role for somebody."""
+    """Change a user's role."""
     form = await read_form(request)
 
     def change() -> Response:
@@ -169,7 +169,7 @@ async def change_role(request: Request, service: ServiceDep, caller: Caller) -> 
 
 @account_pages.post("/people/remove")
 async def remove_person(request: Request, service: ServiceDep, caller: Caller) -> Response:
-    """Somebody less."""
+    """Remove a user."""
     form = await read_form(request)
 
     def remove() -> Response:

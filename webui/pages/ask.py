@@ -51,10 +51,10 @@ async def answer(request: Request, service: ServiceDep) -> Response:
     def ask_it() -> Response:
         try:
             if kind not in ("system", "incident") or not name:
-                raise InvalidInputError("choose the system, or the recorded incident, that the report is about")
+                raise InvalidInputError("choose a system or a recorded incident")
             opened_at = moment_of(at, form.get("behind", ""), time.time())
             if opened_at is not None and kind == "incident":
-                raise InvalidInputError("a recorded incident has a moment of its own; clear the time, or choose a live system")
+                raise InvalidInputError("a recorded incident has its own time; clear the time, or choose a live system")
             system, incident = (name, None) if kind == "system" else (None, name)
             question = RecommendRequest(normalize_text(report), system=system, incident=incident, opened_at=opened_at)
             return RedirectResponse(f"/r/{service.recommend(question).id}", 303)

@@ -1,4 +1,4 @@
-"""The model that ranks: what it learnt, its card, its figures, how well its probabilities hold."""
+"""The model page: learned versions, model card, metrics, calibration."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def use(request: Request, service: ServiceDep) -> Response:
         service.store.audit.add(current_actor(), "model.use", chosen)
 
     await run_in_threadpool(choose)
-    return RedirectResponse("/model#learnt", 303)
+    return RedirectResponse("/model#learned", 303)
 
 
 def _learning(service: Service, may_choose: bool) -> Learning | None:

@@ -33,7 +33,7 @@ def leave(request: Request, service: ServiceDep, next: str = "") -> Response:  #
 
 @provider_pages.get("/sign-in/back")
 def come_back(request: Request, service: ServiceDep) -> Response:
-    """From the provider: a session for whoever it vouches for, added at the first visit."""
+    """Return from the provider: start a session, and add the user at the first sign-in."""
     try:
         attempt = Attempt.load(request.cookies.get(_cookie(request), ""))
         vouched = _provider(service).finish(str(request.url), _back(request), attempt)

@@ -1,4 +1,4 @@
-"""The settings in force, read only."""
+"""The active settings, read only."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def inventory(evidence: Evidence) -> tuple[InventoryGroup, ...]:
 
 
 def _backends(service: Service, name: str, health: Health) -> tuple[BackendRow, ...]:
-    """Every tool of the catalog, and whether its backend answers; None where nobody has said yet, or none is set up."""
+    """Every data source of the catalog and whether its backend answers; None before the first check or without a backend."""
     settings = service.settings.systems.get(name)
     try:
         catalog = service.catalog

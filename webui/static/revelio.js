@@ -72,7 +72,7 @@ function count(box) {
   const out = document.querySelector("[data-count]");
   const show = () => {
     const length = [...box.value].length;
-    out.textContent = length > limit * 0.8 ? `${length.toLocaleString("en")} so far.` : "";
+    out.textContent = length > limit * 0.8 ? `${length.toLocaleString("en")} of ${limit.toLocaleString("en")}.` : "";
     out.classList.toggle("over", length > limit);
   };
   box.addEventListener("input", show);
@@ -90,7 +90,7 @@ function when(part) {
   const select = part.closest("form").elements.about;
   const now = new Date();
   input.max = new Date(now - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-  part.querySelector("[data-zone]").textContent = "on your clock";
+  part.querySelector("[data-zone]").textContent = "in your time zone";
   // A recorded incident has a moment of its own: the field cannot be used, and what was typed waits in it.
   const fit = () => { input.disabled = select.value.startsWith("incident:"); };
   select.addEventListener("change", fit);

@@ -45,7 +45,7 @@ class AccountPage(Page):
 
 @dataclass(frozen=True, slots=True)
 class PeoplePage(Page):
-    """Everybody, for an admin. ``typed`` is the name that was refused."""
+    """All users, for an admin. ``typed`` is the rejected name."""
 
     template: ClassVar[str] = "people.html"
     here: ClassVar[str] = "people"

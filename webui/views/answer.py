@@ -1,4 +1,4 @@
-"""From a kept answer to the page that shows it."""
+"""The answer page's view of a saved answer."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from webui.views.settings import without_passwords
 
 _FACTS = 3
 _FACTORS = {
-    "tool": ("Tool", "the right tool to look with"),
-    "template": ("Question", "the right question for that tool"),
-    "values": ("Place", "the right place to ask it of"),
-    "results": ("Still open", "the cause is in none of the results that stand out"),
+    "tool": ("Data source", "right data source"),
+    "template": ("Query", "right query for this data source"),
+    "values": ("Target", "right target for this query"),
+    "results": ("Unexplained", "no result so far shows the cause"),
 }
-_JOINED = "Joined later: results brought it up"
+_ADDED = "Added by re-ranking"
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """An answer in the order that is shown. ``moved`` says of each query why it stands there; "" where nothing has to be said.
 
-    ``trouble`` is why it could not be ranked anew, though that was asked for.
+    ``trouble`` is why re-ranking failed; "" otherwise.
     """
 
     recommendation: Recommendation
@@ -40,7 +40,7 @@ class Shown:
 
 
 def shown(service: Service, saved: SavedAnswer, reordered: bool) -> Shown:
-    """The answer as it was given, or ranked anew by the model that knows what came back."""
+    """The answer in its original order, or re-ranked with results."""
     answer, trouble = saved.recommendation, ""
     if reordered:
         try:
@@ -48,7 +48,7 @@ def shown(service: Service, saved: SavedAnswer, reordered: bool) -> Shown:
             return Shown(anew.recommendation, tuple(m.because for m in anew.rank_changes), reordered=True)
         except RevelioError as error:
             trouble = str(error)
-    moved = tuple(_JOINED if q.rank > saved.given else "" for q in answer.queries)
+    moved = tuple(_ADDED if q.rank > saved.given else "" for q in answer.queries)
     return Shown(answer, moved, trouble=trouble)
 
 
@@ -71,8 +71,8 @@ def answer_page(
         baseline_s=evidence.baseline.seconds,
         model=answer.model,
         took_ms=answer.took_ms,
-        abstain=answer.no_fault_probability,
-        abstains=answer.no_fault_likely,
+        no_fault=answer.no_fault_probability,
+        no_fault_likely=answer.no_fault_likely,
         degraded=answer.degraded,
         ran=sum(q.answered for q in answer.queries),
         reordered=order.reordered,
@@ -85,7 +85,7 @@ def answer_page(
 
 
 def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, failure: str = "") -> Card:
-    """One query of a kept answer as its card."""
+    """One query of a saved answer as a card."""
     query = ranked.query
     evidence = saved.recommendation.incident.evidence
     said = saved.said(query.id)
@@ -101,10 +101,11 @@ def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, 
         title=query.title,
         shows=fill(query.template.shows, query.bindings),
         tool=service.tool_title(ranked),
-        places=_places(query),
+        targets=_targets(query),
         text=ranked.text,
         link=ranked.link if ranked.link and ranked.link.startswith(("http://", "https://")) else None,
         reasons=reasons(ranked.factors),
+        product=" × ".join(f"{_share(f):.2f}" for f in ranked.factors),
         evidence=evidence_view(result, evidence) if result else None,
         verdict=said.verdict if said else None,
         note=said.note if said else "",
@@ -120,11 +121,15 @@ def reasons(factors: Sequence[Factor]) -> tuple[Reason, ...]:
     return tuple(_reason(f, told[i]) for i, f in enumerate(factors))
 
 
-def _places(query: Query) -> tuple[str, ...]:
+def _targets(query: Query) -> tuple[str, ...]:
     bound = dict(query.bindings)
     return tuple(bound[b.name] for b in query.template.blanks if b.name in bound)
 
 
 def _reason(factor: Factor, facts: tuple[str, ...]) -> Reason:
     label, about = _FACTORS.get(factor.name, (factor.name.replace("_", " ").capitalize(), ""))
-    return Reason(label, about, math.exp(min(factor.log_probability, 0.0)), facts)
+    return Reason(label, about, _share(factor), facts)
+
+
+def _share(factor: Factor) -> float:
+    return math.exp(min(factor.log_probability, 0.0))

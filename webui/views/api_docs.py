@@ -71,7 +71,7 @@ class ApiPage(Page):
 
 @reference.get("/api/docs")
 def docs(request: Request) -> Response:
-    """The page for people; the OpenAPI document itself for whoever asks for JSON."""
+    """The HTML page, or the OpenAPI document for clients that accept JSON."""
     description = request.app.openapi()
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse(description)

@@ -107,7 +107,7 @@ def layout(names: Iterable[str], edges: Iterable[Edge]) -> dict[Stop, tuple[floa
 
 
 def _acyclic(names: list[str], edges: list[Edge]) -> list[Edge]:
-    """The edges with those turned round that would close a cycle, found depth first from whatever nobody calls."""
+    """The edges, with those reversed that would close a cycle, found depth first from the roots."""
     called = {callee for _, callee in edges}
     after: dict[str, list[str]] = {name: [] for name in names}
     for caller, callee in edges:

@@ -43,9 +43,9 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class AskPage(Page):
-    """The empty (or refused) question: ``at`` is the moment as typed, ``masks`` what is masked before it is kept, in words.
+    """The ask form, empty or rejected: ``at`` is the time as typed, ``masks`` names what is masked before saving.
 
-    ``troubles`` says why no answer can be had at present.
+    ``troubles`` says why Revelio cannot answer at present.
     """
 
     template: ClassVar[str] = "ask.html"
@@ -86,10 +86,11 @@ class Card:
     title: str
     shows: str
     tool: str
-    places: tuple[str, ...]
+    targets: tuple[str, ...]
     text: str
     link: str | None
     reasons: tuple[Reason, ...]
+    product: str
     evidence: EvidenceView | None
     verdict: Verdict | None
     note: str
@@ -127,8 +128,8 @@ class AnswerPage(Page):
     baseline_s: float
     model: str
     took_ms: float
-    abstain: float
-    abstains: bool
+    no_fault: float
+    no_fault_likely: bool
     degraded: tuple[str, ...]
     ran: int
     reordered: bool
@@ -170,7 +171,7 @@ class HistoryFilters:
 
 @dataclass(frozen=True, slots=True)
 class BackendRow:
-    """One tool of a system: ``up`` is None while nobody has said, or where no backend is set up."""
+    """One data source of a system: ``up`` is None before the first check or without a backend."""
 
     tool: str
     title: str
@@ -210,7 +211,7 @@ class InventoryGroup:
 
 @dataclass(frozen=True, slots=True)
 class SystemPage(Page):
-    """One system. ``missing`` names the tools that did not answer for the ``snapshot``; ``looked`` that it was asked for anew."""
+    """One system. ``missing`` names the data sources that did not answer; ``looked`` is True after "Query now"."""
 
     template: ClassVar[str] = "system.html"
     here: ClassVar[str] = "systems"
@@ -247,10 +248,10 @@ class CatalogPage(Page):
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What the model learnt since: ``current`` answers, ``base`` is the model without anything learnt.
+    """Versions learned from feedback: ``current`` is active, ``base`` is the model as trained.
 
-    ``last`` is how the latest attempt ended, ``trouble`` why a version that was named does not answer; ``every_hours`` is 0
-    where nothing is learnt on a schedule. ``may_choose`` tells that whoever looks may go back.
+    ``last`` is the latest run, ``trouble`` why the chosen version is not active; ``every_hours`` is 0
+    without a schedule. ``may_choose`` is True when the viewer may activate versions.
     """
 
     base: str
@@ -264,7 +265,7 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class ModelPage(Page):
-    """The model; ``catalog`` is the digest of the catalog in force, ``learning`` None where the base model cannot be read."""
+    """The model; ``catalog`` is the digest of the active catalog, ``learning`` None when the base model cannot be read."""
 
     template: ClassVar[str] = "model.html"
     here: ClassVar[str] = "model"
@@ -284,7 +285,7 @@ class SettingsGroup:
 
 @dataclass(frozen=True, slots=True)
 class SettingsPage(Page):
-    """What is in force."""
+    """All active settings."""
 
     template: ClassVar[str] = "settings.html"
     here: ClassVar[str] = "settings"

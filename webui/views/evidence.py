@@ -55,7 +55,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Things of one sort, before and now, in words and as bars in percent of the longest; ``mark`` says what stands out."""
+    """One group's values before and now, as text and as bars in percent of the longest; ``mark`` names the change."""
 
     label: str
     about: tuple[str, ...]

@@ -75,13 +75,18 @@ def offset(seconds: float) -> str:
     return f"{'−' if seconds < 0 else '+'}{abs(seconds):.0f} s"
 
 
+def sentence(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
 def prose(text: str) -> Markup:
     """Text in which backticks mark code, as markup; everything else is escaped."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def blanks(text: str) -> Markup:
-    """Text in which ``${name}`` placeholders stand out as variables, as markup; everything else is escaped."""
+    """Text in which ``${name}`` placeholders are marked as variables, as markup; everything else is escaped."""
     return Markup(_HOLE.sub(r'<var class="blank">\1</var>', str(escape(text))))
 
 

@@ -1,4 +1,4 @@
-"""Every setting in force: its value, with secrets hidden, and where it comes from."""
+"""Every active setting: its value, with secrets hidden, and its source."""
 
 from __future__ import annotations
 

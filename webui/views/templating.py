@@ -31,6 +31,7 @@ def templates() -> Jinja2Templates:
         duration=filters.duration,
         cell=filters.cell,
         prose=filters.prose,
+        sentence=filters.sentence,
         blanks=filters.blanks,
         share=filters.share,
         shorten=filters.shorten,

@@ -1,4 +1,4 @@
-"""The MCP server at ``/mcp``, over streamable HTTP. Whoever may use the API may use it, with the same tokens."""
+"""The MCP server at ``/mcp``, over streamable HTTP. It needs the same permissions and tokens as the API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_INSTALLED = "The MCP server needs a package that is not installed: pip insta
 
 
 class McpEndpoint:
-    """An ASGI endpoint. The SDK is imported when somebody first asks, for it takes a second."""
+    """An ASGI endpoint. The SDK is imported at the first request, because importing takes a second."""
 
     def __init__(self, service: Service) -> None:
         """Nothing is imported yet."""

@@ -1,4 +1,4 @@
-"""Routes that other systems call: Slack, alerts that come in, and assistants."""
+"""Routes that other systems call: Slack, alert webhooks, MCP clients."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ _ABOUT = {
 
 
 class AlertView(BaseModel):
-    """An incident that alerts told of. Times in Unix seconds."""
+    """An incident opened by alerts. Times in Unix seconds."""
 
     id: int
     source: str
     title: str
     system: str
     opened_at: float
-    repeats: int = Field(description="How often it was told again")
+    repeats: int = Field(description="Number of repeats")
     resolved_at: float | None
     recommendation_id: str | None = Field(description="The answer, once it is there")
     failure: str | None = Field(description="Why there is no answer; the next repeat tries again")
 
 
 class TakenView(BaseModel):
-    """What a webhook came to."""
+    """The outcome of a webhook."""
 
     outcome: Outcome
     incident: AlertView | None
@@ -114,13 +114,13 @@ def _add_alerts(router: APIRouter, behind: WebhookRuntime) -> None:
             operation_id=f"{source}_webhook",
             summary=f"Take an alert of {source}",
             response_model=TakenView,
-            response_description="Noted on disk; the answer follows",
+            response_description="Saved; the answer follows",
             responses=_error_responses(401, 403, 413, 422, 503),
             openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}},
         )
 
     async def list_alerts() -> list[AlertView]:
-        """The latest incidents that alerts told of, newest first."""
+        """The latest incidents opened by alerts, newest first."""
         return [_view(i) for i in await behind.do(behind.alerts.store.latest)]
 
     async def show_alert(incident_id: Annotated[int, Path(ge=1, lt=2**63)]) -> AlertView:

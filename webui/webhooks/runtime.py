@@ -1,4 +1,4 @@
-"""What works behind the routes that other systems call."""
+"""The Slack bot and the alert handler behind the webhook routes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class WebhookRuntime:
         self._threads = Workers(16, thread_name_prefix="webhook")
 
     async def do(self, act: Callable[[], T]) -> T:
-        """Run what waits on a thread."""
+        """Run blocking code on a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, act)
 
     def _start_bot(self, database: Database) -> None:
@@ -69,7 +69,7 @@ class WebhookRuntime:
         self.service.store.audit.add(current_actor(), "slack.install", team, name)
 
     def close(self) -> None:
-        """Finish what was begun."""
+        """Finish running work."""
         self.alerts.close()
         self._threads.shutdown(wait=True)
         if self.bot is not None:

@@ -33,7 +33,7 @@ _PICTURES = 4
 
 
 class Answering:
-    """Safe to share between threads. Methods raise ``SlackApiError`` where Slack refuses; all else is told to the person."""
+    """Safe to share between threads. Methods raise ``SlackApiError`` when Slack refuses; other errors are posted to the user."""
 
     def __init__(self, service: Service, settings: SlackSettings) -> None:
         """``service`` gives answers."""
@@ -52,7 +52,7 @@ class Answering:
         )
         if not system and not asked.incident:
             there = ", ".join(self._service.systems) or "none is set up"
-            destination.edit(plain_message(f"Which system? Begin with system:NAME; there are: {there}."))
+            destination.edit(plain_message(f"Which system? Start with system:NAME; systems: {there}."))
             return
         self._telling(destination, lambda: self._answer(destination, asked, system))
 
@@ -98,7 +98,7 @@ class Answering:
         self._redraw(destination, answer_id)
 
     def _redraw(self, destination: Destination, answer_id: str) -> None:
-        # In turns: whoever draws last must have read last.
+        # Serialized: the last edit must show the latest state.
         with self._edits[hash(answer_id) % _LOCKS]:
             destination.edit(self.message(self._service.answer(answer_id)))
 
@@ -111,7 +111,7 @@ class Answering:
             raise
         except Exception:
             log.exception("a question from Slack failed")
-            destination.reply(plain_message("This is a fault in Revelio, not in what you wrote. Its log has the details."))
+            destination.reply(plain_message("Internal error in Revelio; see its log."))
 
 
 def _show(destination: Destination, ranked: RankedQuery, result: Result, evidence: Evidence) -> None:

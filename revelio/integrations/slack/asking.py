@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 HELP = (
-    "Tell me what a user noticed, and I say which debugging queries most likely show its cause: "
-    "`/revelio checkout takes ages since lunch`. Begin with `system:NAME` to name a live system, or with `incident:ID` for a "
-    "recorded incident. In a thread, mention me and I read the thread."
+    "Paste a report, and Revelio ranks the debugging queries most likely to show its root cause: "
+    "`/revelio checkout takes ages since lunch`. Start with `system:NAME` for a live system, or `incident:ID` for a "
+    "recorded incident. Mention Revelio in a thread and it reads the thread."
 )
 _LINK = re.compile(r"<(?:https?|mailto):[^|>]*\|([^>]*)>|<((?:https?|mailto):[^|>]*)>|<[@#!][^|>]*(?:\|([^>]*))?>")
 _PLACE = re.compile(r"^\s*(system|incident):(\S+)\s*")
@@ -27,7 +27,7 @@ class Asked:
 
 
 def read(text: str, limit: int) -> Asked:
-    """What somebody typed, as Slack sends it. A report over ``limit`` characters loses its middle."""
+    """A message as Slack sends it. A report over ``limit`` characters loses its middle."""
     words = plain(text)
     place = _PLACE.match(words)
     report = _middle_out(words[place.end() :].strip() if place else words.strip(), limit)
@@ -38,7 +38,7 @@ def read(text: str, limit: int) -> Asked:
 def read_thread(messages: Iterable[Mapping[str, Any]], mention: str, limit: int) -> Asked:
     """What people wrote in a thread, oldest first, with the mention's own words last; bots are left out, alerts are not.
 
-    A thread that an alert began is about that alert: the first message counts whoever wrote it.
+    A thread that an alert began is about that alert: the first message counts even from a bot.
     """
     asked = read(mention, limit)
     lines = []

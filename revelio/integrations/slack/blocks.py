@@ -38,17 +38,15 @@ def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "") -> Me
     answer = saved.recommendation
     blocks: list[Block] = [_rich(_head(saved))]
     for name in answer.degraded:
-        blocks.append(_rich([_text(f"⚠ {name} did not answer: what it would show is not in this ranking")]))
+        blocks.append(_rich([_text(f"⚠ {name} did not answer: the ranking has no data from it")]))
     if not answer.queries:
-        blocks.append(
-            _rich([_text("No query can be asked here: the inventory is empty. `revelio doctor` says which backends answer.")])
-        )
+        blocks.append(_rich([_text("No queries: the inventory is empty. `revelio doctor` says which backends answer.")]))
     for ranked in answer.queries[:TOP]:
         blocks += _query(saved, ranked)
     if doing:
         blocks.append(_rich([_text(doing, italic=True)]))
     if _openable(page):
-        blocks.append(_rich([{"type": "link", "url": page, "text": "The whole answer"}]))
+        blocks.append(_rich([{"type": "link", "url": page, "text": "Full answer"}]))
     return Message(_summary(saved), tuple(blocks))
 
 
@@ -64,7 +62,7 @@ def evidence_message(ranked: RankedQuery, result: Result, *, illustrated: bool =
     if body and not illustrated:
         blocks.append(_code(body))
     elif result.truncated:
-        blocks.append(_rich([_text("… cut off at the limit of the query", italic=True)]))
+        blocks.append(_rich([_text("… truncated at the query's limit", italic=True)]))
     return Message(escape(cut(f"{ranked.query.title}: {result.summary}", MAX_TEXT)), tuple(blocks))
 
 
@@ -74,7 +72,7 @@ def image(file: str, alt: str) -> Block:
 
 
 def plain_message(text: str, *, user: str = "", quote: str = "") -> Message:
-    """A line of our own, said to ``user`` where one is given, over what somebody wrote."""
+    """A line by the bot, addressed to ``user`` if given, above a quote."""
     said: list[Block] = [{"type": "user", "user_id": user}, _text(" ")] if user else []
     blocks = [_rich([*said, _text(text)])]
     if quote.strip():
@@ -108,7 +106,7 @@ def read_button(value: str) -> tuple[str, str]:
 def _head(saved: SavedAnswer) -> list[Block]:
     answer = saved.recommendation
     place = saved.recorded or answer.incident.system
-    calm = f"{answer.no_fault_probability:.0%} that nothing here points at a fault"
+    calm = f"{answer.no_fault_probability:.0%} probability of no fault"
     return [_text(f"Revelio on {place}", bold=True), _text(f" · {calm}", bold=answer.no_fault_likely)]
 
 
@@ -156,7 +154,7 @@ def _button(words: str, label: str, action: str, value: str) -> Block:
 
 def _summary(saved: SavedAnswer) -> str:
     answer = saved.recommendation
-    found = "; ".join(f"{q.rank}. {q.query.title} ({q.probability:.0%})" for q in answer.queries[:TOP]) or "no query can be asked"
+    found = "; ".join(f"{q.rank}. {q.query.title} ({q.probability:.0%})" for q in answer.queries[:TOP]) or "no queries"
     return escape(cut(f"Revelio on {saved.recorded or answer.incident.system}: {found}", MAX_TEXT))
 
 
@@ -167,7 +165,7 @@ def _outcome(result: Result) -> str:
 
 
 def _signal(result: Result) -> str:
-    return f"signal {result.signal:.0%}{f': {cut(result.reason, MAX_TITLE)}' if result.reason else ''}"
+    return f"anomaly score {result.signal:.2f}{f': {cut(result.reason, MAX_TITLE)}' if result.reason else ''}"
 
 
 def _openable(url: str) -> bool:

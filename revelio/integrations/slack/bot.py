@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 
 _WORKERS = 8
 _NOT_HERE = ("not_in_channel", "channel_not_found", "is_archived", "restricted_action")
-_LOOKING = "Looking …"
+_LOOKING = "Querying …"
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
-"""What looking into a delivery of another shape raises, in Bolt as here: both take the shape for granted."""
+"""What a delivery of another shape raises, in Bolt and here: both assume the shape."""
 
 
 class Bot:
@@ -77,12 +77,12 @@ class Bot:
         self._listen()
 
     def close(self) -> None:
-        """Finish what was begun."""
+        """Finish running work."""
         self._acks.shutdown(wait=True)
         self._work.shutdown(wait=True)
 
     def post(self, channel: str, title: str, saved: SavedAnswer) -> tuple[str, str]:
-        """Start a thread with an answer about something that nobody asked; gives channel and thread.
+        """Start a thread with an unprompted answer; returns channel and thread.
 
         ``channel`` is ``C...``, or ``T.../C...`` with several workspaces. Raises ``SlackApiError``.
         """
@@ -220,7 +220,7 @@ def _open(client: WebClient, channel: str, thread: str | None, respond: Respond,
         if error.response.get("error") not in _NOT_HERE:
             raise
     destination = ForOne(respond, replace=False)
-    destination.reply(plain_message("I am not in this channel, so only you see this; /invite me to answer everybody."))
+    destination.reply(plain_message("I am not in this channel, so only you see this. /invite me to post here."))
     return destination
 
 

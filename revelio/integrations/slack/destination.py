@@ -39,7 +39,7 @@ class Destination(Protocol):
 
 
 class InChannel:
-    """A message that everybody in a channel sees. Raises ``SlackApiError`` when Slack refuses."""
+    """A message visible to the whole channel. Raises ``SlackApiError`` when Slack refuses."""
 
     def __init__(self, client: WebClient, channel: str, ts: str, thread: str) -> None:
         """``ts`` names the message, ``thread`` the thread that it is in."""

@@ -19,7 +19,7 @@ from revelio.integration_settings import SlackSettings
 from revelio.store.engine import Database, as_store_error
 
 STATE_S = 600
-"""How long somebody may take to agree in Slack, in seconds."""
+"""Lifetime of an installation attempt, in seconds."""
 _SECRET = ("bot_token", "bot_refresh_token", "user_token", "user_refresh_token", "incoming_webhook_url")
 
 

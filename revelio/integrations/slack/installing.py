@@ -1,4 +1,4 @@
-"""Installing the app in a workspace: to Slack, where somebody agrees, and back with a code that is changed into a token."""
+"""Installs the app in a workspace with Slack's OAuth flow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCOPES = ("app_mentions:read", "channels:history", "chat:write", "commands", "fi
 BACK = "/slack/oauth_redirect"
 
 _WHY = {
-    "access_denied": "Nobody agreed in Slack, so the app is not installed.",
+    "access_denied": "The installation was declined in Slack.",
     "invalid_browser": "This is not the browser that began, or it began more than ten minutes ago. Open /slack/install again, "
     "over https or on localhost.",
     "invalid_state": "This answer was used already, or is more than ten minutes old. Open /slack/install again.",
@@ -33,12 +33,12 @@ log = logging.getLogger(__name__)
 
 
 class Installing:
-    """Bolt's own flow on our database. The state is checked, and good once; tokens are kept encrypted and shown to nobody."""
+    """Bolt's OAuth flow on Revelio's database. States are valid once; tokens are encrypted and never shown."""
 
     def __init__(
         self, settings: SlackSettings, installations: Installations, database: Database, installed: Callable[[str, str], None]
     ) -> None:
-        """``installed`` is told the id and name of each workspace that installed the app."""
+        """``installed`` is called with the id and name of each new workspace."""
         base = settings.public_url.rstrip("/")
         self._installed = installed
         self._flow = OAuthFlow(

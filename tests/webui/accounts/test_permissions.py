@@ -91,7 +91,7 @@ def test_what_the_table_does_not_name_is_for_admins() -> None:
 )
 def test_no_way_of_writing_an_address_gets_past_the_gate(shared: Server, path: str) -> None:
     reply = shared.client.get(path, headers=shared.as_program("viewer"))
-    assert "Add somebody" not in reply.text
+    assert "Add a user" not in reply.text
     assert reply.status_code in (403, 404)
 
 

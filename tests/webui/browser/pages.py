@@ -38,7 +38,7 @@ def ask(page: Page, address: str) -> None:
     """From the first page's first example to its answer."""
     page.goto(address)
     page.locator(".examples a").first.click()
-    expect(page.get_by_label("The report")).not_to_have_value("")
+    expect(page.get_by_label("Report")).not_to_have_value("")
     page.get_by_role("button", name="Find queries").click()
     page.wait_for_url("**/r/*")
     expect(page.locator(".card").first).to_be_visible()

@@ -87,7 +87,7 @@ def test_an_admin_lets_somebody_in_who_signs_in(
     look("account")
     page.get_by_role("link", name="People").click()
     page.get_by_label("Name").fill(name)
-    page.get_by_label("First password").fill(f"{SECRET} {width}")
+    page.get_by_label("Initial password").fill(f"{SECRET} {width}")
     page.locator(".panel select").select_option("viewer")
     page.get_by_role("button", name="Add").click()
     expect(page.get_by_role("rowheader", name=name)).to_be_visible()
@@ -97,10 +97,10 @@ def test_an_admin_lets_somebody_in_who_signs_in(
     look("audit")
 
     page.get_by_role("link", name=f"Account of {ADMIN}").click()
-    page.get_by_label("What uses it").fill(f"alert relay {width} {scheme}")
+    page.get_by_label("Used by").fill(f"alert relay {width} {scheme}")
     page.locator(".panel select").select_option("responder")
-    page.get_by_label("Days it lasts").fill("90")
-    page.get_by_role("button", name="Make a token").click()
+    page.get_by_label("Valid for days").fill("90")
+    page.get_by_role("button", name="Create token").click()
     token = page.locator("#fresh-token").text_content() or ""
     expect(page.get_by_role("status")).to_contain_text("shown this once")
     look("account-token")

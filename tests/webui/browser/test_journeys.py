@@ -14,7 +14,7 @@ def test_from_a_report_to_found_it_without_leaving_the_page(context: BrowserCont
     ask(page, address)
     run_first(page)
     page.locator("#query-1").get_by_role("button", name="Found it").click()
-    expect(page.locator("#query-1 .thanks")).to_contain_text("Kept")
+    expect(page.locator("#query-1 .thanks")).to_contain_text("Saved")
     page.locator("#query-1").get_by_label("What was the cause?").fill("a CPU quota")
     page.locator("#query-1").get_by_role("button", name="Save").click()
     expect(page.locator("#query-1").get_by_role("button", name="Saved")).to_be_focused()
@@ -43,13 +43,13 @@ def test_without_scripts(browser: Browser, address: str) -> None:
     page, wrong = watched(context, address)
     ask(page, address)
     run_first(page)
-    page.get_by_role("button", name="Run the top three").click()
+    page.get_by_role("button", name="Run top 3").click()
     expect(page.locator(".evidence, .note.warn")).to_have_count(3)
     expect(page.locator(".rule")).to_contain_text(re.compile(r"3 of \d+ have a result"))
-    page.get_by_role("link", name="as ranked").click()
+    page.get_by_role("link", name="original").click()
     expect(page.locator(".card").first).to_have_attribute("id", "query-1")
     page.locator("#query-1").get_by_role("button", name="Found it").click()
-    expect(page.locator("#query-1 .thanks")).to_contain_text("Kept")
+    expect(page.locator("#query-1 .thanks")).to_contain_text("Saved")
     expect(page.get_by_role("button", name="Copy", exact=True)).to_have_count(0)
     expect(page.get_by_role("button", name="Keyboard")).to_have_count(0)
     context.close()
@@ -72,27 +72,27 @@ def test_rich_text_is_pasted_as_plain_text(context: BrowserContext, address: str
     page.evaluate("""() => navigator.clipboard.write([new ClipboardItem({
       "text/html": new Blob(["<b>Ana</b><br>it is <i>slow</i>"], {type: "text/html"}),
       "text/plain": new Blob(["Ana\\nit is slow"], {type: "text/plain"})})])""")
-    page.get_by_label("The report").focus()
+    page.get_by_label("Report").focus()
     page.keyboard.press("Control+V")
-    expect(page.get_by_label("The report")).to_have_value("Ana\nit is slow")
+    expect(page.get_by_label("Report")).to_have_value("Ana\nit is slow")
 
 
 def test_a_report_that_is_too_long_is_counted_and_kept(context: BrowserContext, address: str) -> None:
     page, _ = watched(context, address)
     page.goto(address)
-    page.get_by_label("The report").fill("x" * 20_001)
+    page.get_by_label("Report").fill("x" * 20_001)
     expect(page.locator("[data-count]")).to_have_text("20,001 so far.")
     page.get_by_role("button", name="Find queries").click()
     expect(page.get_by_role("alert")).to_contain_text("20,001 characters")
-    assert len(page.get_by_label("The report").input_value()) == 20_001
+    assert len(page.get_by_label("Report").input_value()) == 20_001
 
 
 def test_a_moment_is_typed_on_the_askers_own_clock(context: BrowserContext, address: str) -> None:
     page, _ = watched(context, address)
     page.goto(address)
-    page.get_by_label("About").select_option(label="shop")
-    page.get_by_label("The report").fill("slow on New Year's Day")
-    page.get_by_label("When").fill("2026-01-01T10:30")
+    page.get_by_label("System or incident").select_option(label="shop")
+    page.get_by_label("Report").fill("slow on New Year's Day")
+    page.get_by_label("Time").fill("2026-01-01T10:30")
     page.get_by_role("button", name="Find queries").click()
     page.wait_for_url("**/r/*")
     expect(page.locator(".eyebrow time")).to_have_text("1 Jan 2026, 09:30 UTC")
@@ -102,4 +102,4 @@ def test_a_recorded_incident_takes_no_moment(context: BrowserContext, address: s
     page, _ = watched(context, address)
     page.goto(address)
     page.locator(".examples a").first.click()
-    expect(page.get_by_label("When")).to_be_disabled()
+    expect(page.get_by_label("Time")).to_be_disabled()

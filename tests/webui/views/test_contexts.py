@@ -54,10 +54,10 @@ def test_answer(client: TestClient) -> None:
     page = context(client.get(address))
     assert isinstance(page, AnswerPage)
     assert (page.report, page.system, page.recorded) == ("slow basket", "shop", "shop-0001")
-    assert (page.window_s, page.baseline_s, page.abstains, page.degraded) == (30.0, 60.0, False, ())
+    assert (page.window_s, page.baseline_s, page.no_fault_likely, page.degraded) == (30.0, 60.0, False, ())
     assert [c.rank for c in page.cards] == [1, 2, 3, 4, 5]
     card = page.cards[0]
-    assert (card.tool, card.places, card.evidence, card.verdict, card.note, card.failure) == (
+    assert (card.tool, card.targets, card.evidence, card.verdict, card.note, card.failure) == (
         "Prometheus",
         ("cart",),
         None,
@@ -67,7 +67,7 @@ def test_answer(client: TestClient) -> None:
     )
     reason = card.reasons[0]
     assert reason.share == pytest.approx(0.62**0.5)
-    assert reason == Reason("Tool", "the right tool to look with", reason.share, ("3 of 9 questions would show something",))
+    assert reason == Reason("Data source", "right data source", reason.share, ("3 of 9 questions would show something",))
     assert sum(len(r.facts) for r in card.reasons) == 3
 
 
