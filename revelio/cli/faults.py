@@ -9,10 +9,10 @@ import typer
 
 from revelio.cli.output import Json, emit, say, table
 
-_ABOUT = """One fault on a running testbed: put in force, shown to bite by a measurement, and undone again.
+_ABOUT = """One fault on a running testbed: injected, verified by a measurement, and undone.
 
 Each step is written to a journal before it is taken (var/faults), so that a fault can be undone whatever happened to who
-made it. There is one fault at a time: what is still in force is undone before another is made.
+made it. There is one fault at a time: an active fault is undone before another is injected.
 
 \b
 Start here:
@@ -20,7 +20,7 @@ Start here:
     revelio faults list                                 what can be broken, where, and how strongly
     revelio faults inject cpu_quota --at cart --for 60
     revelio recommend "the cart takes ages" --system shop --run
-    revelio faults undo                                 whatever is still in force
+    revelio faults undo                                 every active fault
 """
 
 AppOption = Annotated[str, typer.Option("--app", help="An application of the testbed.")]
@@ -36,7 +36,7 @@ def group() -> typer.Typer:
 
 
 def show(app: AppOption = "shop", json: Json = False) -> None:
-    """List the kinds of faults with their places and strengths, and the faults now in force.
+    """List the kinds of faults with their places and strengths, and the active faults.
 
     The first strength of a kind is taken when none is given. With --json each kind also tells the figures behind its
     strengths, what is done to make it, and how long its measurement may take to show it.
@@ -85,7 +85,7 @@ def show(app: AppOption = "shop", json: Json = False) -> None:
     say(f"services of {app}: {', '.join(target.services)}; stores: {', '.join(target.stores)}")
     say(f"make one: revelio faults inject KIND --at PLACE --for 60{'' if app == 'shop' else f' --app {app}'}")
     for fault in in_force:
-        say(f"in force: {fault.kind} at {fault.place} ({fault.strength}); `revelio faults undo` ends it")
+        say(f"active: {fault.kind} at {fault.place} ({fault.strength}); `revelio faults undo` ends it")
 
 
 def inject(
@@ -98,7 +98,7 @@ def inject(
     app: AppOption = "shop",
     json: Json = False,
 ) -> None:
-    """Put one fault in force and prove that it took effect. Without --for it stays until `revelio faults undo`.
+    """Inject one fault and verify that it took effect. Without --for it stays until `revelio faults undo`.
 
     A kind, place or strength that there is not is refused with those that there are, before anything is done. What does
     not bite within the kind's time is undone and reported as an error; so is whatever Ctrl-C interrupts.
@@ -124,7 +124,7 @@ def inject(
     if json:
         emit(made)
     else:
-        say(f"{kind} is in force at {at} ({fault.strength}): {made.verified_by}")
+        say(f"{kind} is active at {at} ({fault.strength}): {made.verified_by}")
     if seconds is not None:
         try:
             time.sleep(seconds)
@@ -134,7 +134,7 @@ def inject(
 
 
 def undo(app: AppOption = "shop", json: Json = False) -> None:
-    """Undo every fault that is in force and see that its place answers again.
+    """Undo every active fault and check that its target answers again.
 
     \b
     Examples:
@@ -154,4 +154,4 @@ def undo(app: AppOption = "shop", json: Json = False) -> None:
         for note in one.notes:
             say(f"  {note}")
     if not done:
-        say("no fault is in force")
+        say("no fault is active")
