@@ -57,7 +57,8 @@ class AnswerView(BaseModel):
 
     recommendation_id: str
     system: str
-    nothing_wrong: float = Field(description="Probability of no fault")
+    no_fault_probability: float
+    nothing_wrong: float = Field(description="Deprecated: use no_fault_probability")
     degraded: list[str] = Field(description="Data sources that did not answer; the ranking has no data from them")
     queries: list[RankedView]
 
@@ -153,6 +154,7 @@ def _answer(saved: SavedAnswer) -> AnswerView:
     return AnswerView(
         recommendation_id=saved.id,
         system=answer.incident.system,
+        no_fault_probability=round(answer.no_fault_probability, 4),
         nothing_wrong=round(answer.no_fault_probability, 4),
         degraded=list(answer.degraded),
         queries=[_ranked(q) for q in answer.queries],
