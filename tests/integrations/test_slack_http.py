@@ -32,7 +32,7 @@ def test_command_is_answered_in_a_thread_under_the_question(http: Http, slack: F
     assert answer.thread == question.ts
     assert "CPU throttling of cart" in answer.words and "62%" in answer.words
     assert 'rate(container_cpu_cfs_throttled_seconds_total{container="cart"}[10s])' in answer.words
-    assert answer.edits == 1 and "Looking" in answer.history[0]
+    assert answer.edits == 1 and "Querying" in answer.history[0]
     assert "Full answer" in answer.words
 
 

@@ -146,7 +146,7 @@ def test_a_form_of_another_kind_is_refused(client: TestClient) -> None:
 def test_a_huge_form_is_refused_with_a_page(client: TestClient) -> None:
     reply = client.post("/r", data={"report": "x" * 1_000_000, "about": "incident:shop-0001"})
     assert reply.status_code == 413
-    assert "<h1>That is too much text</h1>" in reply.text
+    assert "<h1>Too large</h1>" in reply.text
 
 
 def test_markup_in_a_report_is_shown_as_text(client: TestClient) -> None:
@@ -196,7 +196,7 @@ def test_what_does_not_exist_is_a_friendly_page(client: TestClient) -> None:
     for path in ("/nope", "/r/nope", "/static/nope.css"):
         reply = client.get(path)
         assert reply.status_code == 404
-        assert "<h1>Not found here</h1>" in reply.text
+        assert "<h1>Not found</h1>" in reply.text
     assert client.get("/r").headers["location"] == "/"
 
 

@@ -129,7 +129,7 @@ def test_settings(client: TestClient) -> None:
 
 
 def test_error(client: TestClient) -> None:
-    assert context(client.get("/nope")) == ErrorPage(404, "Not found here", "There is nothing at /nope.")
+    assert context(client.get("/nope")) == ErrorPage(404, "Not found", "There is nothing at /nope.")
 
 
 def test_api(client: TestClient) -> None:
