@@ -116,7 +116,7 @@ def test_what_does_not_hold_lets_nobody_in(federated: Server, provider: Identity
     provider.claims |= claims
     back = federated.client.get(go(federated, provider))
     assert back.status_code == 403
-    assert "Not signed in." in back.text
+    assert "Sign-in failed." in back.text
     assert federated.client.get("/account").status_code == 303
     assert len(federated.store.accounts.list()) == 3
 

@@ -77,7 +77,7 @@ def test_an_admin_lets_somebody_in_who_signs_in(
     page.wait_for_url("**/sign-in?next=**")
     look("sign-in")
     sign_in(page, ADMIN, "not the password")
-    expect(page.get_by_role("alert")).to_contain_text("Not signed in.")
+    expect(page.get_by_role("alert")).to_contain_text("Sign-in failed.")
     look("sign-in-refused")
     wrong.clear()  # the browser's console tells of the 401
     sign_in(page, ADMIN, SECRET)
