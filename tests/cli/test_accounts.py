@@ -70,7 +70,7 @@ def test_answers_are_exported_and_forgotten(place: CommandLine, tmp_path: Path) 
     assert ran.json == {"file": "answers.jsonl.xz", "incidents": 2}
     assert len(list(read_records(tmp_path / "answers.jsonl.xz"))) == 2
     assert place("store", "prune", "--older-than", "0d", "--dry-run", "--json").json["answers"] == 2
-    assert "forgot 1 answers" in place("store", "prune", "--older-than", "0h", "--keep-feedback").err
+    assert "deleted 1 answers" in place("store", "prune", "--older-than", "0h", "--keep-feedback").err
     assert place("store", "audit", "--json").code == 0
     wrong = place("store", "prune", "--older-than", "soon")
     assert (wrong.code, "90d" in wrong.err) == (2, True)

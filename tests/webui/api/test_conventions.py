@@ -109,7 +109,7 @@ def test_what_was_masked_is_said(client: TestClient) -> None:
     assert reply["masked"] == ["secrets", "emails"]
     page = client.get(f"/r/{reply['id']}").text
     assert "[e-mail masked]" in page
-    assert "Masked before it was kept: secrets and e-mail addresses." in page
+    assert "Masked before saving: secrets and e-mail addresses." in page
     assert "anna@example.com" not in page + client.get("/history").text
     assert client.post(ASK, json=BODY).json()["masked"] == []
 
