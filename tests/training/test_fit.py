@@ -87,16 +87,16 @@ def test_a_network_that_is_blind_to_a_feature_does_not_change_with_it(known: lis
 
 def test_a_training_leaves_a_line_for_each_epoch(tmp_path: Path) -> None:
     shown: list[str] = []
-    log = TrainingLog.begin(tmp_path, lambda what, done, total: shown.append(what), leads=True, resume=False)
+    log = TrainingLog.begin(tmp_path, lambda what, done, total: shown.append(what), is_main=True, resume=False)
     log.note(Epoch("fold-0", 1, 9, 2.0, 3.0, 1e-3, 0.5))
     log.note(Epoch("final", 1, 9, 2.0, None, 1e-3, 1.5, 0.05))
     assert log.checkpoint_share == pytest.approx(0.025)
     assert len((tmp_path / "training.jsonl").read_text().splitlines()) == 2
     assert shown == ["train fold-0, loss 2.000, held out 3.000", "train final, loss 2.000"]
-    again = TrainingLog.begin(tmp_path, lambda what, done, total: None, leads=True, resume=True)
+    again = TrainingLog.begin(tmp_path, lambda what, done, total: None, is_main=True, resume=True)
     assert again.seconds == pytest.approx(2.05), "what was spent before counts"
     assert again.checkpoint_share == pytest.approx(0.025)
-    TrainingLog.begin(tmp_path, lambda what, done, total: None, leads=True, resume=False)
+    TrainingLog.begin(tmp_path, lambda what, done, total: None, is_main=True, resume=False)
     assert not (tmp_path / "training.jsonl").exists()
 
 
@@ -109,9 +109,9 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 
 def test_each_process_takes_its_part_of_a_batch_and_all_of_one_that_is_too_small() -> None:
     batch = list(range(5))
-    parts = [ProcessGroup(rank, 2, ALONE.device).own(batch) for rank in (0, 1)]
+    parts = [ProcessGroup(rank, 2, ALONE.device).shard(batch) for rank in (0, 1)]
     assert sorted([*parts[0], *parts[1]]) == batch
-    assert ProcessGroup(1, 8, ALONE.device).own(batch) == batch
+    assert ProcessGroup(1, 8, ALONE.device).shard(batch) == batch
 
 
 def test_two_processes_train_one_model_together(
@@ -140,5 +140,5 @@ def test_two_processes_train_one_model_together(
     load_ranker(out)
     lines = [json.loads(line) for line in (out / "training.jsonl").read_text().splitlines()]
     told = [(x["part"], x["epoch"]) for x in lines]
-    assert len(told) == len(set(told)), "only the process that leads writes"
+    assert len(told) == len(set(told)), "only the main process writes"
     assert {part for part, _ in told} == {f"{part}.{n}" for part in ("fold-0", "fold-1", "final") for n in range(3)}

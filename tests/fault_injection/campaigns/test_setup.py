@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.campaigns.setup import TRAIN_WRITERS, CorpusReporters, NotesFile
+from fault_injection.campaigns.setup import CorpusReporters, NotesFile
 from revelio.errors import InvalidInputError
-from revelio.incidents.dataset import TEST_WRITERS
+from revelio.incidents.dataset import TEST_WRITERS, TRAIN_WRITERS
 from revelio.incidents.exchange import Note
 from revelio.types import Window
 
