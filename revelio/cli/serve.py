@@ -56,7 +56,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """Taken before the server starts, so that an address that cannot be had is an error like any other."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listening = socket.create_server((host, port), family=family, backlog=2048)
+        listening = socket.create_server((host, port), family=family)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise RevelioError(f"cannot listen on {host}:{port}: {reason}; choose another with --port or --host") from error

@@ -11,7 +11,7 @@ probes = APIRouter(tags=["probes"])
 
 
 @probes.get("/healthz", operation_id="healthz", response_description="Up")
-def healthz() -> Health:
+async def healthz() -> Health:
     """The process is running."""
     return Health(status="ok")
 

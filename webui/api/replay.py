@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
@@ -76,8 +77,8 @@ async def _do_once(
         return response
     finally:
         if not kept:
-            # Not in a thread: a cancelled request could not wait for it.
-            replays.release(caller, key)
+            # In a thread, for a locked database would hold up everybody; shielded, for a cancelled request cannot wait for it.
+            await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, replays.release, caller, key))
 
 
 async def _fingerprint(request: Request) -> str:

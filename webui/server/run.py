@@ -14,6 +14,8 @@ from webui.server.log_limits import limit_logs
 
 DRAIN_S = 10
 """How long requests that were begun may take after SIGTERM."""
+_AT_ONCE = 128
+"""How many connections asyncio accepts before it looks at the first: others wait in the kernel, and take no descriptor."""
 _LAST_CALL_S = 0.2
 """How long requests that are on their way may take to arrive after it."""
 
@@ -41,6 +43,7 @@ def server(app: FastAPI, *, trusted_proxies: Sequence[str] = (), at_end: Callabl
         log_level="warning",
         log_config=None,
         access_log=False,
+        backlog=_AT_ONCE,
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
         timeout_graceful_shutdown=DRAIN_S,

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import sqlite3
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +21,7 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import response_headers_conformance, response_schema_conformance, status_code_conformance
 
 from tests.webui import made
+from tests.webui.conftest import client_on
 
 ASK = "/api/v1/recommendations"
 BODY = {"report": made.REPORT, "incident": "shop-0001"}
@@ -139,3 +146,36 @@ def test_the_api_keeps_to_its_own_description(client: TestClient, answer_id: str
 
         try_it()
     assert len(tried) >= 12
+
+
+def test_a_locked_database_holds_up_nobody_but_writers(tmp_path: Path) -> None:
+    with client_on(made.settings(tmp_path, made.record())) as client, ThreadPoolExecutor() as others:
+        asked = client.post(ASK, json=BODY)
+        with closing(sqlite3.connect(tmp_path / "revelio.db", isolation_level=None)) as locked:
+            locked.execute("BEGIN IMMEDIATE")
+            said = {"verdict": "helpful", "note": "x"}
+            path, headers = f"{ASK}/{asked.json()['id']}/feedback", {"idempotency-key": "held"}
+            writing = [others.submit(client.post, path, json=said, headers=headers | {"x": str(n)}) for n in range(3)]
+            slowest = 0.0
+            for _ in range(10):
+                began = time.monotonic()
+                assert client.get("/healthz").status_code == 200
+                slowest = max(slowest, time.monotonic() - began)
+                time.sleep(0.05)
+            locked.execute("ROLLBACK")
+        assert {write.result().status_code for write in writing} <= {201, 409}
+    assert slowest < 5.0, "the database is waited for as long as ten seconds"
+
+
+def test_a_key_is_let_go_without_holding_up_others(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_the_loop: list[bool] = []
+
+    def release(*_: object) -> None:
+        with suppress(RuntimeError):
+            on_the_loop.append(asyncio.get_running_loop() is not None)
+            return
+        on_the_loop.append(False)
+
+    monkeypatch.setattr("revelio.store.replays.Replays.release", release)
+    assert client.post(ASK, json={"report": ""}, headers={"idempotency-key": "f-1"}).status_code == 422
+    assert on_the_loop == [False]
