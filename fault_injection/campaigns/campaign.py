@@ -27,6 +27,7 @@ from fault_injection.labels import Accepted, load_labels
 from revelio.anomaly import SIGNIFICANT
 from revelio.errors import FaultError, InvalidInputError, RevelioError, SourceError
 from revelio.incidents.exchange import Label
+from revelio.incidents.files import IncidentFiles
 from revelio.tools.base import Scope
 from revelio.types import Window
 
@@ -119,7 +120,8 @@ class _Campaign:
 
     def recorded(self) -> set[str]:
         """Ids of its runs whose incident is on disk."""
-        return {r.id for r in self._runs if (self._out / "incidents" / f"{r.id}.jsonl.xz").is_file()}
+        files = IncidentFiles(self._out / "incidents")
+        return {r.id for r in self._runs if files.has(f"{r.id}.jsonl.xz")}
 
     def discarded(self) -> int:
         """Attempts at its runs that came to nothing."""

@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from revelio.errors import DatasetError
@@ -15,11 +16,12 @@ from revelio.incidents.dataset import (
     SPLITS,
     TEST_WRITERS,
     TRAIN_WRITERS,
-    file_digest,
     grown_from,
     open_dataset,
 )
-from revelio.incidents.exchange import SUFFIXES, Record, read_records
+from revelio.incidents.exchange import Record, records_of
+from revelio.incidents.files import IncidentFiles
+from revelio.types import Evidence
 
 
 def freeze(out: Path) -> dict[str, int]:
@@ -27,11 +29,11 @@ def freeze(out: Path) -> dict[str, int]:
 
     Raises ``DatasetError`` when there are none, or when a run, place or writer leaks from a test split into training.
     """
-    folder = out / "incidents"
-    paths = sorted(p for p in folder.glob("*") if p.name.endswith(SUFFIXES))
-    records = [record for path in paths for record in read_records(path)]
+    files = IncidentFiles(out / "incidents")
+    names = files.names()
+    records = [_outline(record) for name in names for record in records_of(files, name)]
     if not records:
-        raise DatasetError(f"{folder}: holds no incidents; run a campaign first")
+        raise DatasetError(f"{files.folder}: holds no incidents; run a campaign first")
     check_leaks(records)
     counts = Counter(r.split for r in records)
     earlier = _earlier(out, {r.id: r.split for r in records})
@@ -40,11 +42,17 @@ def freeze(out: Path) -> dict[str, int]:
         "catalogs": sorted({r.catalog for r in records}),
         "counts": {name: counts[name] for name in SPLITS if counts[name]},
         "splits": {r.id: r.split for r in sorted(records, key=lambda r: r.id)},
-        "files": {p.name: file_digest(p) for p in paths},
+        "files": {name: files.digest(name) for name in names},
     }
     _write(out / EARLIER, earlier)
     _write(out / MANIFEST, content)
     return dict(counts)
+
+
+def _outline(record: Record) -> Record:
+    """The record without what was seen, so that thousands fit into memory."""
+    nothing = Evidence(record.evidence.window, record.evidence.baseline)
+    return replace(record, evidence=nothing, results=(), notes=(), labels=())
 
 
 def _earlier(out: Path, splits: dict[str, str]) -> list[str]:

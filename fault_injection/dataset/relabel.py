@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,37 +13,41 @@ from fault_injection.dataset.rescore import rescore
 from fault_injection.labels import load_labels
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import Record, read_records, write_records
+from revelio.incidents.exchange import records_of, write_records
+from revelio.incidents.files import IncidentFiles
+from revelio.types import RecordedResult
 
 
 def relabel(out: Path, catalog: Catalog) -> dict[str, int]:
-    """Write each incident of a campaign whose signals or labels changed anew; incidents changed by kind.
+    """Rewrite each incident of a campaign whose signals or labels changed; returns the number of changed incidents by kind.
 
     Signals are read again from the whole results, where those are there. ``DatasetError`` when there are no incidents. An
-    incident that no longer has a proven label of grade 3 stays: see ``check-labels``.
+    incident that no longer has a proven label of grade 3 stays: see ``check-labels``. A changed incident lies beside the shard
+    that it was packed in until ``campaign pack``.
     """
-    paths = sorted((out / "incidents").glob("*.jsonl.xz"))
-    if not paths:
-        raise DatasetError(f"{out / 'incidents'}: holds no incidents; run a campaign first")
+    incidents, whole_results = IncidentFiles(out / "incidents"), IncidentFiles(out / "results")
+    names = incidents.names()
+    if not names:
+        raise DatasetError(f"{incidents.folder}: holds no incidents; run a campaign first")
     entries = load_labels()
     changed: dict[str, int] = {}
-    for path in paths:
-        for record in read_records(path):
+    for name in names:
+        for record in records_of(incidents, name):
             if record.fault is None:
                 continue
             kind, place = record.fault.kind, record.fault.place
             accepted, app = entries.get(kind, ()), app_named(record.system)
-            whole = _whole(out / "results" / path.name)
+            whole = next(records_of(whole_results, name), None) if whole_results.has(name) else None
             results = record.results if whole is None else rescore(whole, catalog)
             labels = labels_of(record.evidence, results, place, accepted, app, catalog)
-            if labels != record.labels or short(results) != record.results:
+            if labels != record.labels or _signals(results) != _signals(record.results):
                 if whole is not None:
-                    write_records(out / "results" / path.name, [replace(whole, results=results)])
-                write_records(path, [replace(record, labels=labels, results=short(results))])
+                    write_records(whole_results.folder / name, [replace(whole, results=results)])
+                write_records(incidents.folder / name, [replace(record, labels=labels, results=short(results))])
                 changed[kind] = changed.get(kind, 0) + 1
     return dict(sorted(changed.items()))
 
 
-def _whole(path: Path) -> Record | None:
-    """The run's results with their rows and series."""
-    return next(iter(read_records(path)), None) if path.is_file() else None
+def _signals(results: Iterable[RecordedResult]) -> list[tuple[object, ...]]:
+    """What makes a record worth rewriting: not what a later version adds to every result that it reads."""
+    return [(r.template, r.bindings, r.result.signal, r.healthy_signal) for r in results]

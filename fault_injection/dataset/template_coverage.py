@@ -11,6 +11,7 @@ from fault_injection.labels import Accepted
 from revelio.anomaly import SIGNIFICANT
 from revelio.errors import DatasetError
 from revelio.incidents.exchange import Record, read_records
+from revelio.incidents.files import IncidentFiles
 
 CONTROL = "control"
 """The category of runs in which nothing is wrong."""
@@ -68,7 +69,7 @@ def template_coverage(
 
 def _recorded(out: Path) -> Iterator[Record]:
     folder = out / "incidents"
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not IncidentFiles(folder).names():
         raise DatasetError(f"{folder}: holds no incidents; run a campaign first")
     return read_records(folder)
 

@@ -33,6 +33,7 @@ In this order:
     check-labels                which kinds no tool shows, which labels are never proven
     relabel                     after a change to labels.yaml: judge again, nothing is run
     leakage                     what would give the injector away
+    pack                        few large files instead of one for each incident
     freeze                      splits and hashes; refused when anything leaks
     card                        the figures of the dataset's page
     rewrite                     the same runs, told by other writers
@@ -52,6 +53,7 @@ def group() -> typer.Typer:
     app.command("leakage")(reports_of.leakage)
     app.command("artefacts", hidden=True, deprecated=True)(reports_of.leakage)
     app.command("relabel")(relabel)
+    app.command("pack")(pack)
     app.command("freeze")(freeze)
     app.command("card")(reports_of.card)
     app.command("rewrite")(rewrite)
@@ -127,6 +129,24 @@ def relabel(out: Recorded, json: Json = False) -> None:
         emit(changed)
     else:
         say(f"{sum(changed.values())} incidents changed" + "".join(f", {count} {kind}" for kind, count in changed.items()))
+
+
+def pack(out: Recorded, json: Json = False) -> None:
+    """Pack the files of recorded incidents and their results into shards of 50. The incidents and their hashes stay as they are.
+
+    Every command reads packed and single files alike; pack again when there are new ones. Not while a campaign runs in --out.
+
+    \b
+    Examples:
+      revelio campaign pack --out data/three_apps
+    """
+    from revelio.incidents.files import IncidentFiles
+
+    packed = {part: IncidentFiles(out / part).pack() for part in ("results", "incidents")}
+    if json:
+        emit(packed)
+    else:
+        say(f"{packed['incidents']} incidents and {packed['results']} results were packed in {out}")
 
 
 def freeze(out: Recorded, json: Json = False) -> None:

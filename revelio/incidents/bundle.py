@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import Record, read_records, write_records
+from revelio.incidents.exchange import Record, records_of, write_records
+from revelio.incidents.files import IncidentFiles
 
 
 def bundle(dataset: Path, ids: Iterable[str], out: Path) -> tuple[str, ...]:
@@ -19,7 +20,7 @@ def bundle(dataset: Path, ids: Iterable[str], out: Path) -> tuple[str, ...]:
     written = []
     for wanted in ids:
         name = f"{wanted}.jsonl.xz"
-        record, full = (_only(dataset / part / name) for part in ("incidents", "results"))
+        record, full = (_only(IncidentFiles(dataset / part), name) for part in ("incidents", "results"))
         write_records(out / name, [public(replace(record, results=full.results))])
         written.append(wanted)
     return tuple(written)
@@ -31,8 +32,8 @@ def public(record: Record) -> Record:
     return replace(record, labels=(), fault=None, notes=(), split="", reports=reports)
 
 
-def _only(path: Path) -> Record:
-    record = next(iter(read_records(path)), None)
+def _only(files: IncidentFiles, name: str) -> Record:
+    record = next(records_of(files, name), None)
     if record is None:
-        raise DatasetError(f"{path}: holds no incident")
+        raise DatasetError(f"{files.folder / name}: holds no incident")
     return record

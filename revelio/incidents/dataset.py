@@ -1,7 +1,7 @@
 """Labelled datasets and their frozen splits. Serving code may not import this module: labels live here.
 
-A dataset is a folder: ``incidents/*.jsonl.xz`` (one record a line) and ``manifest.json``, which freezes for each incident
-its split and a hash of its file's content.
+A dataset is a folder: ``incidents/*.jsonl.xz`` (one record a line; packed or not) and ``manifest.json``, which freezes for
+each incident its split and a hash of its file's content.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from revelio.errors import DatasetError
 from revelio.incidents.exchange import Record, read_records
+from revelio.incidents.files import IncidentFiles
 from revelio.types import Query
 
 TEST_WRITERS = frozenset({"w6", "w13"})
@@ -88,10 +89,10 @@ def open_dataset(folder: Path, *, verify: bool = True) -> Dataset:
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise DatasetError(f"{manifest}: not a dataset manifest: {error}") from error
     if verify:
+        files = IncidentFiles(folder / "incidents")
         for name, expected in hashes.items():
-            path = folder / "incidents" / name
-            if not path.is_file():
-                raise DatasetError(f"{path}: named in {MANIFEST} but missing")
-            if file_digest(path) != expected:
-                raise DatasetError(f"{path}: differs from what {MANIFEST} froze")
+            if not files.has(name):
+                raise DatasetError(f"{files.folder / name}: named in {MANIFEST} but missing")
+            if files.digest(name) != expected:
+                raise DatasetError(f"{files.folder / name}: differs from what {MANIFEST} froze")
     return Dataset(folder, splits, hashlib.sha256(manifest.read_bytes()).hexdigest()[:12])

@@ -11,18 +11,19 @@ import lzma
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from revelio.errors import DatasetError
+from revelio.incidents.files import IncidentFiles
 from revelio.types import Evidence, Incident, Query, RecordedResult
 from revelio.untyped_results import typed
 
 FORMAT = "revelio.incident/1"
-SUFFIXES = (".jsonl", ".jsonl.xz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +125,30 @@ def parse_record(line: str | bytes, where: str) -> Record:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Every record of a file, or of a folder's ``*.jsonl`` and ``*.jsonl.xz`` files in the order of their names."""
+    """Every record of a file, or of a folder's files (packed ones among them) in the order of their names."""
     if path.is_dir():
-        for child in sorted(p for p in path.iterdir() if p.name.endswith(SUFFIXES)):
-            yield from read_records(child)
-        return
-    if not path.is_file():
+        files = IncidentFiles(path)
+        for name in files.names():
+            yield from records_of(files, name)
+    elif path.is_file():
+        yield from _records(path.open("rb"), path)
+    else:
         raise DatasetError(f"{path}: no such file or folder of incidents")
+
+
+def records_of(files: IncidentFiles, name: str) -> Iterator[Record]:
+    """Every record of one file of a folder; ``DatasetError`` where it cannot be read."""
+    path = files.folder / name
     try:
-        with lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb") as lines:
+        file = files.open(name)
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error}") from error
+    yield from _records(file, path)
+
+
+def _records(file: BinaryIO, path: Path) -> Iterator[Record]:
+    try:
+        with file, lzma.open(file, "rb") if path.suffix == ".xz" else nullcontext(file) as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     yield parse_record(line, f"{path}:{number}")

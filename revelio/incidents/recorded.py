@@ -7,7 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from revelio.errors import DatasetError, NotFoundError
-from revelio.incidents.exchange import SUFFIXES, Record, read_records
+from revelio.incidents.exchange import Record, records_of
+from revelio.incidents.files import SUFFIXES, IncidentFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class RecordedIncident:
 
 
 class RecordedIncidents:
-    """A folder of ``<id>.jsonl.xz`` files, one record each. A folder that is not there holds none."""
+    """A folder of ``<id>.jsonl.xz`` files, one record each, packed or not. A folder that is not there holds none."""
 
     def __init__(self, folder: Path) -> None:
         """Nothing is read yet."""
@@ -31,10 +32,7 @@ class RecordedIncidents:
 
     def ids(self) -> tuple[str, ...]:
         """Sorted by name."""
-        try:
-            names = [p.name for p in self.folder.iterdir()]
-        except (FileNotFoundError, NotADirectoryError):
-            return ()
+        names = IncidentFiles(self.folder).names()
         return tuple(sorted({n.removesuffix(s) for n in names for s in SUFFIXES if n.endswith(s)}))
 
     def list(self) -> tuple[RecordedIncident, ...]:
@@ -56,11 +54,11 @@ class RecordedIncidents:
         return self._read(incident_id)
 
     def _read_file(self, incident_id: str) -> Record:
-        for suffix in SUFFIXES:
-            path = self.folder / f"{incident_id}{suffix}"
-            if path.is_file():
-                record = next(iter(read_records(path)), None)
+        files = IncidentFiles(self.folder)
+        for name in (f"{incident_id}{suffix}" for suffix in SUFFIXES):
+            if files.has(name):
+                record = next(records_of(files, name), None)
                 if record is None:
-                    raise DatasetError(f"{path}: holds no incident")
+                    raise DatasetError(f"{self.folder / name}: holds no incident")
                 return record
         raise NotFoundError(f"recorded incident {incident_id!r} was removed from {self.folder}")

@@ -12,6 +12,7 @@ from fault_injection.dataset.relabel import relabel
 from fault_injection.labels import Accepted
 from revelio.errors import DatasetError
 from revelio.incidents.exchange import FaultRecord, Record, read_records
+from revelio.incidents.files import IncidentFiles
 from revelio.types import Entity, Evidence, RecordedResult, Result, Window
 from tests.fault_injection.campaigns.test_campaign import CATALOG
 from tests.fault_injection.dataset.test_freeze import CONTROL, store
@@ -43,7 +44,8 @@ def test_a_label_is_proven_when_its_signal_was_there_and_not_before(
     (found,) = read_records(tmp_path / "incidents")
     (label,) = found.labels
     assert (label.grade, label.proven) == (2, proven)
-    assert replace(found, labels=()) == record("a", signal, healthy)
+    assert replace(found, labels=(), results=()) == replace(record("a", signal, healthy), results=())
+    assert [(r.result.signal, r.healthy_signal) for r in found.results] == [(signal, healthy)]
 
 
 def test_what_is_judged_alike_is_not_written_again(tmp_path: Path) -> None:
@@ -55,3 +57,11 @@ def test_what_is_judged_alike_is_not_written_again(tmp_path: Path) -> None:
 def test_a_folder_without_incidents_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="run a campaign first"):
         relabel(tmp_path, CATALOG)
+
+
+def test_a_changed_incident_wins_over_the_one_that_was_packed(tmp_path: Path) -> None:
+    store(tmp_path, record("a", 0.9, 0.0), record("b", 0.9, 0.0))
+    IncidentFiles(tmp_path / "incidents").pack()
+    assert relabel(tmp_path, CATALOG) == {"container_pause": 2}
+    assert relabel(tmp_path, CATALOG) == {}
+    assert [len(r.labels) for r in read_records(tmp_path / "incidents")] == [1, 1]
