@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack test-hostile check stack bench model reference recording lock
+.PHONY: help run install test test-stack test-hostile check stack bench model reference recording screenshots lock
 APP ?= shop
 STACK ?= stack
 WORKERS ?= 2
@@ -47,6 +47,9 @@ reference: .venv/.run ## write docs/reference from the program itself
 
 recording: .venv/.run ## type the session of docs/terminal again, with the model and incidents that are there now
 	$(BIN)/python -m revelio.cli.recording
+
+screenshots: .venv/.dev ## take the pictures of the README again, with the pages as they are now
+	$(BIN)/python -m revelio.cli.screenshots
 
 lock: .venv/.run ## resolve the locked requirements again
 	.ci/lock
