@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +32,9 @@ def evaluate(
         bool, typer.Option("--runs", help="Also count runs until the cause is shown, with a fixed list and re-ranked.")
     ] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
+    details: Annotated[
+        Path | None, typer.Option("--details", help="Also write a line of JSON for each incident and report.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Score a model on the test splits of a dataset.
@@ -41,6 +45,7 @@ def evaluate(
     \b
     Examples:
       revelio eval --dataset data/three_apps
+      revelio eval --details details.jsonl
       revelio eval --dataset data/three_apps --baselines --html report.html
       revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
     """
@@ -55,6 +60,9 @@ def evaluate(
     for name in split or []:
         if name not in SPLITS:
             raise typer.BadParameter(f"no split {name!r}; choose from: {', '.join(SPLITS)}")
+    for path in (html, details):
+        if path and not path.parent.is_dir():
+            raise typer.BadParameter(f"{path.parent} is not a folder; create it first")
     chosen = settings_catalog(catalog)
     trained = Trained(load_ranker(settings_with(model).model, chosen))
     with StepBars() as bars:
@@ -74,6 +82,10 @@ def evaluate(
 
         html.write_text(page(found), encoding="utf-8")
         say(f"the report is in {html}")
+    if details:
+        lines = (dumps(asdict(one), ensure_ascii=False) for one in found.details)
+        details.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        say(f"{len(found.details)} details are in {details}")
     if json:
         emit(found.json())
         return

@@ -33,6 +33,7 @@ class Example:
     queries: tuple[Query, ...]
     grades: NDArray[np.int64]
     signals: Floats = field(default_factory=lambda: np.zeros(0))
+    writer: str = ""
 
     @property
     def best(self) -> tuple[Query, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from revelio.evaluation.details import Detail
 from revelio.evaluation.metrics import Bin
 from revelio.evaluation.runs import RunsCurve
 
@@ -103,6 +104,7 @@ class Evaluation:
     runs: dict[str, RunsCurve] = field(default_factory=dict)
     kinds: tuple[KindFigures, ...] = ()
     missed: tuple[Missed, ...] = ()
+    details: tuple[Detail, ...] = ()
 
     @property
     def failed(self) -> int:
@@ -115,5 +117,7 @@ class Evaluation:
         return {self.model: self.splits} | self.baselines | self.ablations
 
     def json(self) -> dict[str, Any]:
-        """As plain values, ready for ``json.dumps``."""
-        return asdict(self) | {"failed": self.failed}
+        """As plain values, ready for ``json.dumps``; without the details."""
+        found = asdict(replace(self, details=())) | {"failed": self.failed}
+        del found["details"]
+        return found

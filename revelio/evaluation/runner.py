@@ -12,13 +12,14 @@ from revelio.candidates import candidates
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
 from revelio.evaluation import metrics
+from revelio.evaluation.details import detail
 from revelio.evaluation.errors import by_kind, missed
 from revelio.evaluation.method import Baseline, Example, Floats, Method
 from revelio.evaluation.metrics import Outcome
 from revelio.evaluation.results import BySplit, ControlFigures, Evaluation, Failure, FaultFigures, Figures
 from revelio.evaluation.runs import RunsCurve, runs_curve, together
 from revelio.incidents.dataset import SPLITS, TEST_WRITERS, Dataset, LabelledIncident
-from revelio.incidents.exchange import FaultRecord
+from revelio.incidents.exchange import FaultRecord, Report
 
 TRAINING = "train"
 CONTROLS = "no_fault"
@@ -55,11 +56,11 @@ def case(labelled: LabelledIncident, catalog: Catalog) -> Case:
     known = labelled.grades
     grades = np.array([known.get((q.template.id, q.bindings), 0) for q in queries], dtype=np.int64)
     testing = labelled.split != TRAINING
-    fitting = [r.text for r in record.reports if (r.writer in TEST_WRITERS) == testing]
-    texts = fitting or [r.text for r in record.reports] or [""]
+    fitting = [r for r in record.reports if (r.writer in TEST_WRITERS) == testing]
+    reports = fitting or list(record.reports) or [Report("")]
     shown = {(r.template, r.bindings): r.result.signal for r in record.results}
     signals = np.array([shown.get((q.template.id, q.bindings), np.nan) for q in queries])
-    examples = tuple(Example(record.incident(text), queries, grades, signals) for text in texts)
+    examples = tuple(Example(record.incident(r.text), queries, grades, signals, r.writer) for r in reports)
     return Case(record.id, labelled.split, examples, record.fault)
 
 
@@ -103,6 +104,7 @@ def evaluate(
         splits=_figures(cases, wanted, outcomes),
         kinds=by_kind(faults, outcomes),
         missed=missed(faults, outcomes),
+        details=tuple(detail(c.split, e, o) for c in cases for e, o in zip(c.examples, outcomes[c.id], strict=True)),
     )
     seen(found)
     for baseline in baselines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,3 +77,34 @@ def test_a_folder_that_is_no_dataset_is_an_error(revelio: CommandLine, folder: P
     ran = revelio("eval", "--dataset", tmp_path / "gone")
     assert ran.code == 1
     assert "gone" in ran.err
+
+
+def test_details_have_a_line_for_each_incident_and_report(revelio: CommandLine, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "details.jsonl"
+    ran = revelio("eval", "--dataset", folder, "--details", path, "--json")
+    assert ran.code == 0, ran.err
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    promised = "id split report writer rank accepted_rank first probability no_fault_probability candidates"
+    assert all(set(promised.split()) <= line.keys() for line in lines)
+    assert [(line["id"], line["split"], line["report"], line["writer"]) for line in lines] == [
+        ("a", "repeat", "it hangs", "w6"),
+        ("b", "repeat", "it hangs", "w6"),
+        ("c", "no_fault", "it hangs", "w6"),
+    ]
+    hit, miss, control = lines
+    assert (hit["rank"], hit["accepted_rank"], hit["candidates"]) == (1, 1, 9)
+    assert hit["first"].startswith("meter.cpu")
+    assert miss["rank"] > 1
+    assert (control["rank"], control["accepted_rank"]) == (None, None)
+    assert all(line["no_fault_probability"] == pytest.approx(0.2) and 0 < line["probability"] <= 1 for line in lines)
+    hits = [line["rank"] == 1 for line in lines if line["split"] == "repeat"]
+    assert sum(hits) / len(hits) == ran.json["splits"]["repeat"]["top1"]
+    assert "details" not in ran.json
+
+
+def test_details_in_a_folder_that_does_not_exist_are_refused_before_the_evaluation(
+    revelio: CommandLine, folder: Path, tmp_path: Path
+) -> None:
+    ran = revelio("eval", "--dataset", folder, "--details", tmp_path / "gone" / "details.jsonl")
+    assert ran.code == 2
+    assert "not a folder" in " ".join(ran.err.split())

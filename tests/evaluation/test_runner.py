@@ -112,6 +112,16 @@ def test_test_splits_are_told_by_test_writers_and_training_by_the_others() -> No
     assert texts("repeat", ()) == [""]
 
 
+def test_an_incident_on_which_a_method_raised_has_details_without_a_rank(made: Dataset, known: Catalog) -> None:
+    found = evaluate(made, known, Oracle(*CPU_OF_CART, raises=frozenset({"a"})), splits=("repeat",)).details
+    failed = [one for one in found if one.id == "a"]
+    assert [(one.writer, one.rank, one.first, one.probability, one.failed) for one in failed] == [
+        ("w6", None, None, None, True),
+        ("w13", None, None, None, True),
+    ]
+    assert all(one.rank is not None and not one.failed for one in found if one.id == "b")
+
+
 def test_baselines_are_fitted_on_the_training_split_alone(made: Dataset, known: Catalog) -> None:
     seen: list[str] = []
 
