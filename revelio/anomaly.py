@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from revelio.numbers import format_sigma
 from revelio.types import Direction, Window
 
 Counts = TypeVar("Counts", float, NDArray[np.float64])
@@ -52,6 +53,11 @@ def count_deviation(before: Counts, before_seconds: float, now: Counts, now_seco
 def signal(distance: float) -> float:
     """A deviation in σ as a signal in [0, 1]: 0 up to 1σ, 0.5 at 4σ, 1 from 7σ on."""
     return float(np.clip((distance - _NORMAL) / (_CERTAIN - _NORMAL), 0.0, 1.0))
+
+
+def explain(sigma: float, of: str = "") -> str:
+    """A deviation in words; below 1σ there is no anomaly."""
+    return f"{of + ': peak' if of else 'Peak'} deviation {format_sigma(sigma)} from baseline" if sigma >= 1.0 else "no anomaly"
 
 
 def split(times: Sequence[float], values: Sequence[float], baseline: Window, window: Window) -> tuple[list[float], list[float]]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from revelio.presentation import evidence_panels, panels
-from revelio.presentation.cells import is_moment
+from revelio.numbers import format_duration, format_value
+from revelio.presentation import evidence_panels, headline, panels
+from revelio.presentation.cells import format_cell
 from revelio.presentation.sparklines import sparkline as bars_of
 from revelio.presentation.waterfalls import waterfall as drawn
-from revelio.types import Cell, Evidence, Result, Series, Span, Window
+from revelio.types import Evidence, Result, Series, Span, Window
 
 _POINTS = 24
 _MOST_ROWS = 12
@@ -24,8 +24,7 @@ _WATERFALL_WIDTH = 44
 def evidence_view(result: Result, evidence: Evidence) -> RenderableType:
     """Everything that a result holds, longest lists cut."""
     shown = evidence_panels(result, evidence)
-    strength = Text(f"signal {shown.signal:.2f}", "bold red" if shown.significant else "dim")
-    parts: list[RenderableType] = [Text.assemble(strength, f"  {shown.summary}")]
+    parts: list[RenderableType] = [Text(headline(shown), "bold red" if shown.significant else "")]
     if shown.reason:
         parts.append(Text(shown.reason, "dim"))
     charts = [panel for panel in shown.panels if isinstance(panel, panels.Chart)]
@@ -47,13 +46,6 @@ def waterfall(spans: Sequence[Span]) -> Iterator[Text]:
     """One line a span: its place in the call tree and its stretch of the trace's time; failed and slow ones are marked."""
     trace = drawn(spans)
     return iter(()) if trace is None else _waterfall(trace)
-
-
-def figure(value: float | None) -> str:
-    """A number as a person would write it: three significant digits."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _panel(panel: panels.Panel, *, waterfall_there: bool) -> Iterator[RenderableType]:
@@ -80,7 +72,7 @@ def _charts(charts: Sequence[panels.Chart]) -> Table:
     for chart in charts:
         for line in chart.lines:
             name = f"{line.name} {chart.title}".strip()
-            change = f"{figure(line.before)} → {figure(line.now)} {chart.unit}".rstrip()
+            change = f"{format_value(line.before, chart.unit)} → {format_value(line.now, chart.unit)}"
             bars = _sparkline(line.times, line.values, chart.baseline, chart.window)
             grid.add_row(Text(name), Text(bars, "cyan"), Text(change))
         if chart.left_out:
@@ -96,8 +88,9 @@ def _groups(panel: panels.Groups) -> Iterator[RenderableType]:
         grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
     for group in panel.groups[:_MOST_ROWS]:
         label = Text.assemble(group.label, *((f"  {about}", "dim") for about in group.about if about))
-        lit = "bold red" if group.mark else ""
-        grid.add_row(figure(group.before), Text(figure(group.now), lit), Text(group.mark, lit), label)
+        style = "bold red" if group.mark else ""
+        before, now = (format_value(v, panel.unit, bare=True) for v in (group.before, group.now))
+        grid.add_row(before, Text(now, style), Text(group.mark, style), label)
     yield grid
     yield from _more(len(panel.groups) + panel.left_out - _MOST_ROWS, "groups")
 
@@ -125,13 +118,13 @@ def _waterfall(trace: panels.Waterfall) -> Iterator[Text]:
         name = f"{'  ' * bar.depth}{bar.service} {bar.operation}"
         line = Text(f"{name[:44]:<44} ")
         line.append(f"{drawn_bar:<{_WATERFALL_WIDTH}}", style[bar.mark])
-        line.append(f" {bar.duration_ms:9.1f} ms")
+        line.append(f" {format_duration(bar.duration_ms):>9}")
         if bar.mark == "failed":
             line.append("  error", "bold red")
         elif bar.mark == "origin":
             line.append("  error here", "bold red")
         elif bar.mark == "slow":
-            line.append(f"  slow: {bar.own_ms:.1f} ms its own", "bold yellow")
+            line.append(f"  slow: self time {format_duration(bar.own_ms)}", "bold yellow")
         yield line
 
 
@@ -140,7 +133,7 @@ def _rows(table: panels.Table) -> Table:
     for name in table.columns:
         grid.add_column(Text(name), overflow="fold")
     for row in table.rows[:_MOST_ROWS]:
-        grid.add_row(*(Text(_written(cell)) for cell in row))
+        grid.add_row(*(Text(format_cell(cell).strip()) for cell in row))
     return grid
 
 
@@ -154,14 +147,6 @@ def _grid(columns: int) -> Table:
 def _more(count: int, noun: str) -> Iterator[Text]:
     if count > 0:
         yield Text(f"… {count} more {noun}; --json prints all that was read", "dim")
-
-
-def _written(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, float):
-        return time.strftime("%H:%M:%S", time.localtime(cell)) if is_moment(cell) else figure(cell)
-    return str(cell).strip()
 
 
 def _sparkline(times: Sequence[float], values: Sequence[float | None], baseline: Window, window: Window) -> str:

@@ -257,7 +257,8 @@ def _print_furthest(evidence: Evidence, most: int = 12) -> None:
     from rich.text import Text
 
     from revelio.anomaly import deviation, split
-    from revelio.cli.evidence import figure, sparkline
+    from revelio.cli.evidence import sparkline
+    from revelio.numbers import format_sigma
 
     metrics = {m.name: m for tool in settings_catalog().tools for m in tool.metrics}
     rows = []
@@ -269,9 +270,9 @@ def _print_furthest(evidence: Evidence, most: int = 12) -> None:
     rows.sort(key=lambda r: -r[0])
     table(
         "",
-        ("furthest from its baseline", "metric", "baseline│window", "spreads"),
+        ("largest deviations", "metric", "baseline│window", "σ"),
         [
-            (s.entity.name, s.metric, Text(sparkline(s, evidence.baseline, evidence.window), "cyan"), figure(d))
+            (s.entity.name, s.metric, Text(sparkline(s, evidence.baseline, evidence.window), "cyan"), format_sigma(d))
             for d, s in rows[:most]
         ],
         numbers=(3,),

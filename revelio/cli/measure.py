@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from revelio.errors import NotFoundError, RevelioError
+from revelio.numbers import format_count
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.systems import System
-from revelio.tools.figures import counted
 from revelio.types import Entity, Evidence, Incident
 
 CANDIDATES = 1000
@@ -107,7 +107,7 @@ def snapshot_figure(system: System) -> Figure:
         time.sleep(1.0)
     median = statistics.median(took)
     detail = (
-        f"{system.name}: {len(system.tools)} tools, {counted(places, 'container')}; from {min(took):.2f} to {max(took):.2f} s"
+        f"{system.name}: {len(system.tools)} tools, {format_count(places, 'container')}; {min(took):.2f} to {max(took):.2f} s"
     )
     return Figure("snapshot of a live system", median, "s", MOST_SNAPSHOT_S, median <= MOST_SNAPSHOT_S, detail)
 

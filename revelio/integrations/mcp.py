@@ -12,11 +12,11 @@ from pydantic import BaseModel, Field
 
 from revelio import __version__
 from revelio.errors import InvalidInputError, RevelioError
-from revelio.integrations.compact import compact
+from revelio.presentation import evidence_panels, text_view
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.store import SavedAnswer
-from revelio.types import Cell, RankedQuery, Result, fill
+from revelio.types import Cell, Evidence, RankedQuery, Result, fill
 
 T = TypeVar("T")
 
@@ -107,7 +107,11 @@ def mcp_server(service: Service) -> MCPServer[None]:
     @server.tool(annotations=_WRITES)
     def run_query(recommendation_id: AnswerId, query_id: QueryId) -> EvidenceView:
         """Run one query of an answer, read only, in that answer's own window, and see its evidence."""
-        return _told(lambda: _evidence(service.run(recommendation_id, query_id)))
+        return _told(
+            lambda: _evidence(
+                service.run(recommendation_id, query_id), service.answer(recommendation_id).recommendation.incident.evidence
+            )
+        )
 
     @server.tool(annotations=_WRITES)
     def give_feedback(
@@ -176,12 +180,12 @@ def _ranked(ranked: RankedQuery) -> RankedView:
     )
 
 
-def _evidence(result: Result) -> EvidenceView:
+def _evidence(result: Result, evidence: Evidence) -> EvidenceView:
     return EvidenceView(
         summary=result.summary if result.error is None else f"Not run: {result.error}",
         signal=result.signal,
         reason=result.reason,
-        text=compact(result, rows=20, width=60),
+        text=text_view(evidence_panels(result, evidence), lines=20, width=200),
         columns=list(result.columns),
         # What JSON cannot write (NaN, infinity) is written as text.
         rows=[[c if not isinstance(c, float) or abs(c) < float("inf") else str(c) for c in row] for row in result.rows[:_ROWS]],

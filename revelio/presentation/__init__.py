@@ -15,8 +15,8 @@ from revelio.presentation.answer import (
     result_view,
 )
 from revelio.presentation.evidence_panels import evidence_panels
-from revelio.presentation.messages import compact
 from revelio.presentation.panels import EvidencePanels
+from revelio.presentation.text import headline, text_view
 
 __all__ = [
     "AbstainView",
@@ -29,9 +29,10 @@ __all__ = [
     "SeriesView",
     "SpanView",
     "WindowView",
-    "compact",
     "evidence_panels",
+    "headline",
     "query_view",
     "recommendation_json",
     "result_view",
+    "text_view",
 ]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
+from revelio.numbers import format_count
 from revelio.presentation.panels import Group, Groups
 from revelio.presentation.rows import Row, rows_by_role
 from revelio.tools.elasticsearch.patterns import mask
-from revelio.tools.figures import counted
 from revelio.types import Cell, ColumnRole, Evidence, LogPattern, Result, ResultKind
 
 MAX_GROUPS = 20
@@ -83,7 +83,7 @@ def _new_pattern(row: Row, evidence: Evidence) -> Group:
 
 def _operation(row: Row, evidence: Evidence) -> Group:
     label = row["operation"] if "operation" in row else row.get("service")
-    return _compared(row, str(label), counted(_number(row["spans"]) or 0.0, "span"))
+    return _compared(row, str(label), format_count(_number(row["spans"]) or 0.0, "span"))
 
 
 def _lookup(row: Row, evidence: Evidence) -> Group:

@@ -10,8 +10,8 @@ from io import BytesIO
 
 from PIL import Image, ImageDraw, ImageFont
 
+from revelio.numbers import format_value
 from revelio.presentation.panels import Chart, Line
-from revelio.tools.figures import plain
 from revelio.types import Window
 
 SIZE = (720, 300)
@@ -159,7 +159,7 @@ def _title(chart: Chart) -> str:
 
 
 def _figure(value: float | None, unit: str) -> str:
-    return "nothing" if value is None else plain(value, unit)
+    return "nothing" if value is None else format_value(value, unit)
 
 
 def _fitting(text: str, limit: int) -> str:

@@ -11,12 +11,22 @@ from revelio.types import Window
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-def sparkline(times: Sequence[float], values: Sequence[float | None], baseline: Window, window: Window, points: int) -> str:
-    """Baseline and window as bars on one scale with ``│`` between; at most so many bars a side, each a mean, gaps blank."""
+def sparkline(
+    times: Sequence[float],
+    values: Sequence[float | None],
+    baseline: Window,
+    window: Window,
+    points: int,
+    scale: tuple[float, float] | None = None,
+) -> str:
+    """Baseline and window as bars with ``│`` between; at most ``points`` bars a side, each a mean, gaps blank.
+
+    Bars reach from 0, or the lowest value, to the highest, or over ``scale``.
+    """
     drawn = [math.nan if v is None else v for v in values]
     before, now = (_squeezed(side, points) for side in split(times, drawn, baseline, window))
     known = [v for v in (*before, *now) if math.isfinite(v)]
-    low, high = (min(0.0, *known), max(known)) if known else (0.0, 0.0)
+    low, high = scale or ((min(0.0, *known), max(known)) if known else (0.0, 0.0))
     return f"{_bars(before, low, high)}│{_bars(now, low, high)}"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from revelio.anomaly import deviation, signal, split
+from revelio.anomaly import deviation, explain, signal, split
 from revelio.catalog import Metric
+from revelio.numbers import format_value
 from revelio.tools.base import Scope
-from revelio.tools.figures import plain
 from revelio.tools.samples import Sample
 from revelio.types import Entity, Query, Series
 
@@ -67,12 +67,12 @@ def verdict(query: Query, series: Iterable[Series], metrics: Iterable[Metric], s
     judged.sort(key=lambda j: (-j[0], not j[2]))
     distance, worst, before, now = judged[0]
     if not any(b for _, _, b, _ in judged):
-        return Verdict(0.0, _words(worst, before, now), "nothing to compare with yet", tuple(s for _, s, _, _ in judged))
+        return Verdict(0.0, _words(worst, before, now), "no baseline yet", tuple(s for _, s, _, _ in judged))
     name = _spoken(worst.metric)
     return Verdict(
         signal(distance),
         _words(worst, before, now),
-        f"{name} is {distance:.1f} spreads from its baseline" if distance >= 0.1 else "as in the baseline",
+        explain(distance, name),
         tuple(s for _, s, _, _ in judged),
     )
 
@@ -132,8 +132,8 @@ def _rate(used: Sequence[tuple[Sample, float]], metric: str, name: str) -> float
 
 
 def _words(series: Series, before: Sequence[float], now: Sequence[float]) -> str:
-    was = f"{plain(sum(before) / len(before), series.unit)} before" if before else "not known before"
-    return f"{_spoken(series.metric)}: {plain(max(now), series.unit)} now, {was}"
+    was = f"{format_value(sum(before) / len(before), series.unit)} before" if before else "not known before"
+    return f"{_spoken(series.metric)}: {format_value(max(now), series.unit)} now, {was}"
 
 
 def _spoken(metric: str) -> str:

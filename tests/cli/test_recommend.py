@@ -16,7 +16,7 @@ def desk(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     """The command line with two recorded incidents and a stand-in for the model."""
     settings = made.settings(tmp_path, made.record(), made.record("shop-0002", "all fine", ("elasticsearch",)))
     monkeypatch.setenv("REVELIO_CATALOG", f'["{settings.catalog[0]}"]')
-    monkeypatch.setattr("revelio.service.load_recommender", lambda folder, catalog: made.StandIn(catalog))
+    monkeypatch.setattr("revelio.active_model.load_recommender", lambda folder, catalog: made.StandIn(catalog))
     return revelio
 
 
@@ -43,7 +43,7 @@ def test_text_shows_rank_probability_reason_and_native_query(desk: CommandLine) 
 
 def test_run_adds_the_evidence(desk: CommandLine) -> None:
     out = desk("recommend", "the basket hangs", "--incident", "shop-0001", "--run").out
-    assert "signal 1.00  cart was throttled" in out
+    assert "Anomalous (anomaly score 1.00): cart was throttled" in out
     assert "│" in out
     assert "gateway GET /api/cart/{id}" in out
     found = desk("recommend", "x", "--incident", "shop-0001", "--run", "--json").json

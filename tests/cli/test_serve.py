@@ -68,7 +68,7 @@ def test_doctor_names_what_is_broken_and_what_to_do(place: CommandLine, monkeypa
 def test_doctor_is_content_when_revelio_can_answer_though_backends_are_down(
     place: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("revelio.service.load_recommender", lambda folder, catalog: made.StandIn(catalog))
+    monkeypatch.setattr("revelio.active_model.load_recommender", lambda folder, catalog: made.StandIn(catalog))
     ran = place("doctor", "--json")
     assert ran.code == 0, ran.err
     found = {f["what"]: f for f in ran.json}

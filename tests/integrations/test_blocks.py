@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.integrations.compact import compact, sparkline
 from revelio.integrations.slack.blocks import (
     Message,
     answer_message,
@@ -38,6 +37,7 @@ from revelio.types import (
 from tests.integrations.fake_slack import refused, texts
 from tests.webui import made
 
+EVIDENCE = Evidence(made.WINDOW, made.BASELINE)
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 LINK = "http://127.0.0.1:9090/graph?g0.expr=x"
 
@@ -77,9 +77,9 @@ def plain(message: Message) -> dict[str, Any]:
         ("answer", answer_message(saved(), page="http://127.0.0.1:8000/r/a1b2")),
         ("found", answer_message(after(saved()), doing="Running 2. …")),
         ("nothing", answer_message(saved(count=0))),
-        ("rows", evidence_message(saved().recommendation.queries[0], made.error_lines())),
-        ("series", evidence_message(saved().recommendation.queries[0], made.throttling())),
-        ("spans", evidence_message(saved().recommendation.queries[0], made.slow_trace())),
+        ("rows", evidence_message(saved().recommendation.queries[0], made.error_lines(), EVIDENCE)),
+        ("series", evidence_message(saved().recommendation.queries[0], made.throttling(), EVIDENCE)),
+        ("spans", evidence_message(saved().recommendation.queries[0], made.slow_trace(), EVIDENCE)),
         ("asked", plain_message("asks:", user="U1", quote="the basket hangs")),
     ],
 )
@@ -120,7 +120,7 @@ def test_no_text_is_more_than_text_or_too_long(title: str, value: str, text: str
     result = Result(title, 0.5, value, ("a",), ((text,),), (Series(Entity("container", value), title, "s", (1.0,), (2.0,)),))
     messages = (
         answer_message(after(answer)),
-        evidence_message(answer.recommendation.queries[0], result),
+        evidence_message(answer.recommendation.queries[0], result, EVIDENCE),
         plain_message(text, quote=value),
     )
     for message in messages:
@@ -148,21 +148,3 @@ def test_button_carries_answer_and_query(answer: str, query: str) -> None:
 def test_foreign_button_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         read_button(value)
-
-
-def test_sparkline_shows_a_jump_and_leaves_gaps_blank() -> None:
-    assert sparkline((0.0, 0.0, 1.0), 0.0, 1.0) == "▁▁█"
-    assert sparkline((0.0, float("nan"), 1.0), 0.0, 1.0) == "▁ █"
-    assert sparkline((3.0, 3.0), 3.0, 3.0) == "▁▁"
-    assert sparkline((), 0.0, 0.0) == ""
-    assert len(sparkline(tuple(range(1000)), 0, 999)) == 24
-
-
-def test_noise_beside_a_jump_looks_flat() -> None:
-    jump, noise = compact(made.throttling()).splitlines()
-    assert "█" in jump and "█" not in noise
-
-
-def test_compact_text_counts_what_it_leaves_out() -> None:
-    result = Result("s", 0.1, "", ("n",), tuple((n,) for n in range(20)), truncated=True)
-    assert compact(result, rows=3).splitlines() == ["n", "0", "1", "2", "… 17 more", "… truncated at the query's limit"]

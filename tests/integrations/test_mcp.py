@@ -105,7 +105,7 @@ def test_over_http_evidence_is_text_to_read(address: str) -> None:
                 found = await call(client, "run_query", recommendation_id=answer["recommendation_id"], query_id=query["id"])
                 shown[query["tool"]] = found
         assert "█" in shown["prometheus"]["text"] and shown["loki"]["rows"][1][3] == 41
-        assert "GET /products/{id} 2,600 ms ERROR" in shown["tempo"]["text"]
+        assert "failed here: products GET /products/{id}, 2.6 s" in shown["tempo"]["text"]
 
     talk(address, run)
 

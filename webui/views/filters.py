@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
+from revelio.numbers import format_duration, format_value
 from revelio.types import Cell
 
 _FIRST_MOMENT, _LAST_MOMENT = 1e9, 4e9
@@ -16,8 +17,6 @@ _FIRST_MOMENT, _LAST_MOMENT = 1e9, 4e9
 _HOLE = re.compile(r"\$\{(\w+)\}")
 _MASKED = {"emails": "e-mail addresses", "cards": "card numbers", "addresses": "IP addresses"}
 _CODE = re.compile(r"`+([^`]+)`+")
-
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def percent(share: float) -> str:
@@ -49,25 +48,12 @@ def figure(value: float | None, unit: str = "", *, bare: bool = False) -> str:
 
     ``bare`` leaves a unit out that needs no multiple, for tables that have it in their title.
     """
-    if value is None or not math.isfinite(value):
-        return "–"
-    if unit in ("bytes", "B", "By"):
-        return _in_bytes(value)
-    if unit in ("s", "seconds"):
-        return duration(value * 1000.0)
-    if unit in ("ms", "milliseconds"):
-        return duration(value)
-    if unit in ("ratio", "%"):
-        return f"{_plain(value * 100 if unit == 'ratio' else value)} %"
-    return _plain(value) if bare else f"{_plain(value)} {unit}".strip()
+    return format_value(value, unit, bare=bare)
 
 
 def duration(ms: float) -> str:
     """Milliseconds as "340 ms", "2.1 s" or "3.5 min"."""
-    size = abs(ms)
-    if size < 1000:
-        return f"{_plain(ms)} ms"
-    return f"{_plain(ms / 1000)} s" if size < 120_000 else f"{_plain(ms / 60_000)} min"
+    return format_duration(ms)
 
 
 def offset(seconds: float) -> str:
@@ -104,7 +90,7 @@ def cell(value: Cell) -> str:
     if not isinstance(value, float):
         return str(value)
     when = _utc(value) if is_moment(value) else None
-    return when.strftime("%d %b %H:%M:%S").lstrip("0") if when else _plain(value)
+    return when.strftime("%d %b %H:%M:%S").lstrip("0") if when else format_value(value)
 
 
 def is_moment(value: Cell) -> bool:
@@ -125,22 +111,6 @@ def shorten(text: str, limit: int) -> str:
         return line
     head = line[: limit - 1]
     return (head.rsplit(" ", 1)[0] if " " in head[limit // 2 :] else head) + "…"
-
-
-def _plain(value: float) -> str:
-    if not math.isfinite(value):
-        return "–"
-    size = abs(value)
-    if size >= 100 or value == int(value):
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if size >= 0.001 else f"{value:.1e}"
-
-
-def _in_bytes(value: float) -> str:
-    size, power = value, 0
-    while abs(size) >= 1024 and power < len(_BINARY) - 1:
-        size, power = size / 1024, power + 1
-    return f"{_plain(size)} {_BINARY[power]}"
 
 
 def _utc(at: float) -> datetime | None:

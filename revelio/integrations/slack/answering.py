@@ -118,8 +118,8 @@ def _show(destination: Destination, ranked: RankedQuery, result: Result, evidenc
     """Series as pictures where they can be had; all else, and they too where not, in a few lines of text."""
     charts = [panel for panel in evidence_panels(result, evidence).panels if isinstance(panel, Chart)]
     drawn = [picture(chart) for chart in charts] if len(charts) <= _PICTURES else []
-    if not drawn or not destination.illustrate(evidence_message(ranked, result, illustrated=True), drawn):
-        destination.reply(evidence_message(ranked, result))
+    if not drawn or not destination.illustrate(evidence_message(ranked, result, evidence, illustrated=True), drawn):
+        destination.reply(evidence_message(ranked, result, evidence))
 
 
 def thread_messages(client: WebClient, channel: str, thread: str) -> list[dict[str, Any]]:

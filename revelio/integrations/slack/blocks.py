@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from revelio.clean_text import printable
-from revelio.integrations.compact import compact
+from revelio.presentation import evidence_panels, text_view
 from revelio.store import Feedback, SavedAnswer, Verdict
-from revelio.types import RankedQuery, Result, fill
+from revelio.types import Evidence, RankedQuery, Result, fill
 
 Block = dict[str, Any]
 TOP = 3
@@ -50,7 +50,7 @@ def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "") -> Me
     return Message(_summary(saved), tuple(blocks))
 
 
-def evidence_message(ranked: RankedQuery, result: Result, *, illustrated: bool = False) -> Message:
+def evidence_message(ranked: RankedQuery, result: Result, evidence: Evidence, *, illustrated: bool = False) -> Message:
     """What running a query showed, for the thread; ``illustrated`` when pictures of its series come with it."""
     head = [
         _text(f"{cut(f'{ranked.rank}. {ranked.query.title}', MAX_TITLE)}\n", bold=True),
@@ -58,7 +58,7 @@ def evidence_message(ranked: RankedQuery, result: Result, *, illustrated: bool =
         _text(_signal(result)),
     ]
     blocks = [_rich(head)]
-    body = compact(result)
+    body = text_view(evidence_panels(result, evidence))
     if body and not illustrated:
         blocks.append(_code(body))
     elif result.truncated:

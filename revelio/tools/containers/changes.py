@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from revelio.tools.containers.state import RUNNING, Container, Event, paused_since
+from revelio.tools.containers.state import RUNNING, Container, Event, ResourceLimits, paused_since
 from revelio.types import Entity, StateChange, Window
 
-LimitsAround = Callable[[Container, float], tuple[str, str]]
+LimitsAround = Callable[[Container, float], tuple[ResourceLimits | None, ResourceLimits]]
 
 
 def changes_in(
@@ -30,13 +30,14 @@ def _from_event(entity: Entity, container: Container, event: Event, limits_aroun
         "start": ("started", "not running", RUNNING),
         "oom": ("oom", RUNNING, "out of memory"),
         "create": ("config", "another container", f"created from {container.image}"),
-        "update": ("limits", "", container.limits),
+        "update": ("limits", "", ""),
         "health_status": ("health", "healthy", event.detail),
     }.get(event.action, ("", "", ""))
     if not field or event.detail == "healthy":
         return None
     if field == "limits":
-        before, after = limits_around(container, event.at)
+        earlier, later = limits_around(container, event.at)
+        before, after = "" if earlier is None else str(earlier), str(later)
     return StateChange(entity, event.at, field, before, after)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from revelio.tools.figures import plain
+from revelio.numbers import format_value
 
 PROJECT, SERVICE = "com.docker.compose.project", "com.docker.compose.service"
 _NUMBER, _ONE_OFF = "com.docker.compose.container-number", "com.docker.compose.oneoff"
@@ -27,6 +27,42 @@ class Check:
     at: float
     passed: bool
     output: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLimits:
+    """CPU cores and bytes of memory that a container may use; None for no limit."""
+
+    cpus: float | None
+    memory: int | None
+
+    def __str__(self) -> str:
+        cpus = "no CPU limit" if self.cpus is None else f"{format_value(self.cpus)} CPU cores"
+        memory = "no memory limit" if self.memory is None else f"{format_value(self.memory, 'B')} memory"
+        return f"{cpus}, {memory}"
+
+    def change_from(self, before: ResourceLimits | None) -> str:
+        """``CPU limit cut 0.5 → 0.037 cores (−93 %)``."""
+        if before is None:
+            return f"limits now {self}, unknown before"
+        changes = (
+            _limit_change("CPU limit", before.cpus, self.cpus, "cores"),
+            _limit_change("memory limit", before.memory, self.memory, "B"),
+        )
+        return "; ".join(change for change in changes if change) or f"limits unchanged: {self}"
+
+
+def _limit_change(name: str, before: float | None, after: float | None, unit: str) -> str:
+    if before == after:
+        return ""
+    if before is None or after is None:
+        was, now = ("none" if v is None else format_value(v, unit) for v in (before, after))
+        return f"{name} {'removed' if after is None else 'set'}: {was} → {now}"
+    share = f"{abs(after / before - 1.0):.0%}".replace("%", " %")
+    # One unit stands for both where they share it.
+    was = format_value(before, unit).removesuffix(f" {unit}")
+    verb, sign = ("cut", "−") if after < before else ("raised", "+")
+    return f"{name} {verb} {was} → {format_value(after, unit)} ({sign}{share})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +88,9 @@ class Container:
     checks: tuple[Check, ...]
 
     @property
-    def limits(self) -> str:
-        """Its limits in words."""
-        cpus = "no CPU limit" if self.cpus is None else f"{self.cpus:g} CPUs"
-        memory = "no memory limit" if self.memory is None else f"{plain(self.memory, 'B')} of memory"
-        return f"{cpus}, {memory}"
+    def limits(self) -> ResourceLimits:
+        """Its limits."""
+        return ResourceLimits(self.cpus, self.memory)
 
 
 @dataclass(frozen=True, slots=True, order=True)

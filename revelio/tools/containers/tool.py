@@ -84,7 +84,10 @@ class Containers:
             return Result(f"there is no container {container}", 1.0, "it is gone", kind="containers")
         around = self._watch(scope.project).limits_around
         changes = tuple(x for c in containers for x in changes_in(_since_healthy(scope), c, events, around))
-        return container_views.VIEWS[view](Seen(containers, events, changes, scope))
+        resized = tuple(
+            (c.name, *around(c, x.at)) for c in containers for x in changes if (x.field, x.entity.name) == ("limits", c.name)
+        )
+        return container_views.VIEWS[view](Seen(containers, events, changes, scope, resized))
 
     def close(self) -> None:
         """Stop watching for events and close the connections."""

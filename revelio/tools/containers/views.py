@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from revelio.numbers import format_count
 from revelio.tools.base import Scope
-from revelio.tools.containers.state import NOT_CREATED, RUNNING, Container, Event, status_at
-from revelio.tools.figures import counted
+from revelio.tools.containers.state import NOT_CREATED, RUNNING, Container, Event, ResourceLimits, status_at
 from revelio.types import NO_ROLE, Cell, ColumnRole, Result, ResultKind, StateChange
 
 MAX_ROWS = 100
@@ -15,12 +15,16 @@ MAX_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Containers as they are now, events since the baseline began, and the changes in the window."""
+    """Containers as they are now, events since the baseline began, and the changes in the window.
+
+    ``resized`` has the limits before (None where unknown) and after each change of them, with the name of the container.
+    """
 
     containers: tuple[Container, ...]
     events: tuple[Event, ...]
     changes: tuple[StateChange, ...]
     scope: Scope
+    resized: tuple[tuple[str, ResourceLimits | None, ResourceLimits], ...] = ()
 
     def of(self, *fields: str) -> tuple[StateChange, ...]:
         """The changes of these fields."""
@@ -35,7 +39,7 @@ def state(seen: Seen) -> Result:
     end = seen.scope.window.end
     statuses = {c.name: status_at(c, seen.events, end) for c in seen.containers}
     down = [f"{name} is {status}" for name, status in statuses.items() if status not in (RUNNING, NOT_CREATED)]
-    was = [f"{c.entity.name} was {c.after}" for c in seen.of("state") if c.after != RUNNING]
+    was = [_ended(c, seen) for c in seen.of("state") if c.after != RUNNING]
     words = down or was
     rows = tuple(
         (c.name, statuses[c.name], c.exit_code if c.finished else None, c.started or None, c.finished or None, c.error or None)
@@ -52,13 +56,21 @@ def state(seen: Seen) -> Result:
     )
 
 
+def _ended(change: StateChange, seen: Seen) -> str:
+    """``notifier exited (code 0) and restarted``."""
+    restarted = any(c.entity == change.entity and c.at >= change.at for c in seen.of("started"))
+    code = change.after.removeprefix("exited with code ")
+    words = f"exited (code {code})" if code != change.after else f"was {change.after}"
+    return f"{change.entity.name} {words}{' and restarted' if restarted else ''}"
+
+
 def restarts(seen: Seen) -> Result:
     """When each started; a start in the window is a certain sign that something was done to it."""
     started = seen.of("started")
     rows = tuple((c.name, c.started or None, c.restarts, c.finished or None, c.exit_code) for c in seen.containers)
     return _discrete(
         started,
-        f"{counted(len(started), 'start')} in the window",
+        f"{format_count(len(started), 'start')} in the window",
         "not started in the window",
         ("container", "started", "automatic restarts", "last stopped", "last exit code"),
         rows,
@@ -69,11 +81,11 @@ def limits(seen: Seen) -> Result:
     """CPU and memory limits, and whether they were changed in the window."""
     changed = seen.of("limits")
     now = "; ".join(f"{c.name}: {c.limits}" for c in seen.containers)
-    told = "; ".join(f"{c.after} since the change, {c.before or 'not known'} before" for c in changed)
+    changes = "; ".join(f"{name}: {after.change_from(before)}" for name, before, after in seen.resized)
     rows = tuple((c.name, c.cpus, c.memory, max((x.at for x in changed), default=None)) for c in seen.containers)
     return _discrete(
         changed,
-        f"limits changed: {told}" if changed else now,
+        changes or now,
         "limits not changed",
         ("container", "CPUs", "memory", "changed"),
         rows,
@@ -86,7 +98,7 @@ def oom(seen: Seen) -> Result:
     rows = tuple((c.name, c.oom_killed, c.exit_code, c.finished or None, c.memory) for c in seen.containers)
     return _discrete(
         killed,
-        f"{counted(len(killed), 'kill')} for memory in the window",
+        f"{format_count(len(killed), 'kill')} for memory in the window",
         "not killed for memory",
         ("container", "killed for memory", "last exit code", "last stopped", "memory limit"),
         rows,
@@ -118,7 +130,7 @@ def health(seen: Seen) -> Result:
     share = len(failed) / len(checks) if checks else 0.0
     unhealthy = [c for c in seen.of("health") if c.after == "unhealthy"]
     return Result(
-        summary=f"{len(failed)} of {counted(len(checks), 'health check')} in the window failed",
+        summary=f"{len(failed)} of {format_count(len(checks), 'health check')} in the window failed",
         signal=1.0 if unhealthy else share,
         reason="declared unhealthy" if unhealthy else f"{share:.0%} of the checks failed",
         kind="health_checks",
@@ -135,7 +147,7 @@ def events(seen: Seen) -> Result:
     touched = sorted({c.entity.name for c in seen.changes})
     return _discrete(
         seen.changes,
-        f"{counted(len(rows), 'change')} at {', '.join(touched)}" if rows else "nothing happened in the window",
+        f"{format_count(len(rows), 'change')} at {', '.join(touched)}" if rows else "nothing happened in the window",
         "nothing happened",
         ("at", "container", "change", "before", "after"),
         rows,

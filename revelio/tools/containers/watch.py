@@ -16,7 +16,7 @@ from urllib3.exceptions import HTTPError
 
 from revelio.errors import SourceError
 from revelio.tools.containers.engine import Engine
-from revelio.tools.containers.state import Container, Event, parse_event
+from revelio.tools.containers.state import Container, Event, ResourceLimits, parse_event
 
 MEMORY = 2_000
 _RETRY_S = 2.0
@@ -36,7 +36,7 @@ class ContainerWatch:
         self._project = project
         self._look = look
         self._told: deque[bytes] = deque(maxlen=MEMORY)
-        self._limits: dict[str, deque[tuple[float, str]]] = {}
+        self._limits: dict[str, deque[tuple[float, ResourceLimits]]] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
@@ -65,13 +65,13 @@ class ContainerWatch:
             if not seen or seen[-1][1] != container.limits:
                 seen.append((at, container.limits))
 
-    def limits_around(self, container: Container, at: float) -> tuple[str, str]:
-        """The limits before and after that moment; "" for before where nobody looked then."""
+    def limits_around(self, container: Container, at: float) -> tuple[ResourceLimits | None, ResourceLimits]:
+        """The limits before and after that moment; None for before where they are unknown."""
         with self._lock:
             seen = list(self._limits.get(container.id, ()))
-        before = [words for moment, words in seen if moment < at]
-        after = [words for moment, words in seen if moment >= at]
-        return (before[-1] if before else ""), (after[0] if after else container.limits)
+        before = [limits for moment, limits in seen if moment < at]
+        after = [limits for moment, limits in seen if moment >= at]
+        return (before[-1] if before else None), (after[0] if after else container.limits)
 
     def close(self) -> None:
         """End the thread."""

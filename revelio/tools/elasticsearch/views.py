@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from revelio.anomaly import count_deviation, signal, split
+from revelio.anomaly import count_deviation, explain, signal, split
+from revelio.numbers import format_count
 from revelio.tools.base import Scope
 from revelio.tools.elasticsearch.patterns import PROBLEMS, Lines
-from revelio.tools.figures import counted
 from revelio.types import ColumnRole, Entity, LogPattern, Result, Series
 
 MAX_ROWS, MAX_MESSAGE = 50, 400
@@ -30,13 +30,13 @@ class Counts:
     now: float
 
     def distance(self, scope: Scope) -> float:
-        """In Poisson standard deviations, positive when there are more now."""
+        """In Poisson σ, positive when there are more now."""
         return count_deviation(self.before, scope.baseline.seconds, self.now, scope.window.seconds)
 
     def words(self, scope: Scope, noun: str = "line") -> str:
         """For a summary."""
         return (
-            f"{counted(self.now, noun)} in {scope.window.seconds:.0f} s, "
+            f"{format_count(self.now, noun)} in {scope.window.seconds:.0f} s, "
             f"{self.before:,.0f} in the {scope.baseline.seconds:.0f} s before"
         )
 
@@ -47,7 +47,7 @@ def listed(lines: Lines, counts: Counts, scope: Scope) -> Result:
     return Result(
         summary=counts.words(scope),
         signal=signal(distance),
-        reason=_more(distance),
+        reason=explain(distance),
         kind="log_lines",
         columns=_COLUMNS,
         roles=_ROLES,
@@ -66,7 +66,7 @@ def by_exception(lines: Lines, counts: Counts, scope: Scope) -> Result:
     return Result(
         summary=counts.words(scope, "exception") + what,
         signal=signal(distance),
-        reason=_more(distance),
+        reason=explain(distance),
         kind="exceptions",
         columns=("service", "exception", "logged at", "lines", "example"),
         roles=("service", "error_type", "origin", "count", "example"),
@@ -96,7 +96,7 @@ def by_level(counts: Mapping[str, Mapping[float, float]], scope: Scope) -> Resul
     return Result(
         summary=f"{_mean(now) / STRETCH_S:.1f} lines a second now, {_mean(before) / STRETCH_S:.1f} before",
         signal=signal(distances[worst]),
-        reason=f"{worst}: {distances[worst]:.1f} spreads from the baseline" if distances[worst] >= 1 else "as in the baseline",
+        reason=explain(distances[worst], worst),
         series=tuple(series),
         kind="series",
     )
@@ -110,9 +110,9 @@ def new_patterns(patterns: Sequence[LogPattern], scope: Scope) -> Result:
         lines[pattern.level in PROBLEMS] += pattern.count
     distance = count_deviation(0, scope.baseline.seconds, lines[True], scope.window.seconds)
     return Result(
-        summary=f"{counted(len(new), 'new pattern')}, {counted(lines[True], 'line')} of them warnings or errors",
+        summary=f"{format_count(len(new), 'new pattern')}, {format_count(lines[True], 'line')} of them warnings or errors",
         signal=signal(distance),
-        reason=f"{counted(lines[True], 'new problem line')}" if lines[True] else "no new warning or error",
+        reason=f"{format_count(lines[True], 'new problem line')}" if lines[True] else "no new warning or error",
         kind="log_patterns",
         columns=("service", "level", "pattern", "lines", "first seen", "example"),
         roles=("service", "level", "pattern", "count", "first_seen", "example"),
@@ -127,9 +127,9 @@ def of_trace(trace: str, told: Lines, counts: Counts, scope: Scope) -> Result:
     sources = sorted({line.source for line in ordered.lines})
     distance = counts.distance(scope)
     return Result(
-        summary=f"trace {trace[:16]}: {counted(len(ordered.lines), 'line')} of {', '.join(sources)}; {counts.words(scope)}",
+        summary=f"trace {trace[:16]}: {format_count(len(ordered.lines), 'line')} of {', '.join(sources)}; {counts.words(scope)}",
         signal=signal(distance),
-        reason=_more(distance),
+        reason=explain(distance),
         kind="log_lines",
         columns=_COLUMNS,
         roles=_ROLES,
@@ -158,7 +158,3 @@ def _dispersion(counts: Sequence[float]) -> float:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
-
-
-def _more(distance: float) -> str:
-    return f"{distance:.1f} standard deviations more than the baseline" if distance >= 1.0 else "as in the baseline"

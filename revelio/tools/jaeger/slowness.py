@@ -20,7 +20,7 @@ Timing = tuple[float, float]
 
 
 def slowdown(before: Sequence[Timing], now: Sequence[Timing], baseline: Window, window: Window) -> float:
-    """Distance in spreads, positive when slower; 0 where there were too few spans, then or now, to tell.
+    """Deviation in σ, positive when slower; 0 with too few spans, then or now.
 
     The larger of two: the median of each stretch of 5 s against the baseline's stretches, which sees what slows everything
     down, and the 90th percentile of all spans, which sees what slows down some of them.

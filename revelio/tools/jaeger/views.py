@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from revelio.anomaly import count_deviation, deviation, signal
+from revelio.anomaly import count_deviation, deviation, explain, signal
+from revelio.numbers import format_count, format_duration
 from revelio.tools.base import Scope
-from revelio.tools.figures import counted, milliseconds
 from revelio.tools.jaeger.slowness import slowdown
 from revelio.tools.jaeger.traces import STATUS_TAGS, Trace, TraceSpan
 from revelio.types import Cell, Result, Window
@@ -98,11 +98,11 @@ def slow(question: Question, before: Sample, now: Sample, scope: Scope) -> Resul
         (name, len(spans), *_quantiles(spans), *_quantiles(older.get(name, [])))
         for name, spans in sorted(newer.items(), key=lambda pair: (-judged[pair[0]], pair[0]))
     ]
-    was = milliseconds(_p95(older[worst])) if worst in older else "not seen"
+    was = format_duration(_p95(older[worst])) if worst in older else "not seen"
     return Result(
-        summary=f"{worst}: p95 {milliseconds(_p95(newer[worst]))} now, {was} before",
+        summary=f"{worst}: p95 {format_duration(_p95(newer[worst]))} now, {was} before",
         signal=signal(judged[worst]),
-        reason=_spreads(judged[worst], "slower than"),
+        reason=explain(judged[worst]),
         kind="operations",
         columns=("operation", "spans", "median ms", "p95 ms", "median ms before", "p95 ms before"),
         roles=("operation", "spans", "", "now", "", "before"),
@@ -120,10 +120,10 @@ def errors(question: Question, before: Sample, now: Sample, scope: Scope) -> Res
     distance = count_deviation(past, scope.baseline.seconds, count, scope.window.seconds)
     newest = sorted(newer, key=lambda s: -s.start)
     return Result(
-        summary=f"{counted(count, 'failed span')} in {scope.window.seconds:.0f} s, "
+        summary=f"{format_count(count, 'failed span')} in {scope.window.seconds:.0f} s, "
         f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
         signal=signal(distance),
-        reason=_spreads(distance, "more than"),
+        reason=explain(distance),
         kind="spans",
         columns=("at", "operation", "peer", "ms", "status"),
         roles=("at", "operation", "", "", ""),
@@ -139,10 +139,10 @@ def long(question: Question, before: Sample, now: Sample, scope: Scope) -> Resul
     count, past = len(longest) * now.scale, len(_ended(before, scope.baseline)) * before.scale
     distance = count_deviation(past, scope.baseline.seconds, count, scope.window.seconds)
     return Result(
-        summary=f"{counted(count, 'trace')} over {question.min_duration} in {scope.window.seconds:.0f} s, "
+        summary=f"{format_count(count, 'trace')} over {question.min_duration} in {scope.window.seconds:.0f} s, "
         f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
         signal=signal(distance),
-        reason=_spreads(distance, "more than"),
+        reason=explain(distance),
         kind="spans",
         columns=("at", "request", "ms", "spans", "errors"),
         roles=("at", "", "", "", ""),
@@ -172,10 +172,10 @@ def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     ]
     most = max(newer[worst], key=lambda s: s.self_ms)
     return Result(
-        summary=f"{worst}: {milliseconds(_mean(newer[worst]))} own time a span now, "
-        f"{milliseconds(_mean(older.get(worst, [])))} before",
+        summary=f"{worst}: {format_duration(_mean(newer[worst]))} own time a span now, "
+        f"{format_duration(_mean(older.get(worst, [])))} before",
         signal=signal(judged[worst]),
-        reason=_spreads(judged[worst], "slower than"),
+        reason=explain(judged[worst]),
         kind="self_time",
         columns=(grouped_by, "spans", "self ms", "self ms before", "share of the time"),
         roles=(grouped_by, "spans", "now", "before", ""),
@@ -204,7 +204,7 @@ def repeated(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     return Result(
         summary=f"{worst}: {_average(called[worst])} calls a request now, {_average(past[worst])} before",
         signal=signal(judged[worst]),
-        reason=_spreads(judged[worst], "more than"),
+        reason=explain(judged[worst]),
         kind="spans",
         columns=("request", "traces", "calls each", "most calls", "calls each before"),
         roles=("", "", "", "", ""),
@@ -290,10 +290,6 @@ def _status(span: TraceSpan) -> Cell:
     return None
 
 
-def _spreads(distance: float, relation: str) -> str:
-    return f"{distance:.1f} spreads {relation} the baseline" if distance >= 1.0 else "as in the baseline"
-
-
 def _nothing(older: dict[str, list[TraceSpan]]) -> Result:
-    then = counted(sum(map(len, older.values())), "span")
+    then = format_count(sum(map(len, older.values())), "span")
     return Result(f"no span in the window, {then} before", 0.0, "nothing to compare", kind="spans")

@@ -11,9 +11,9 @@ from psycopg import sql
 
 from revelio.catalog import ResultForm, ToolSpec
 from revelio.errors import SourceError
+from revelio.numbers import format_count
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
-from revelio.tools.figures import counted
 from revelio.tools.placeholders import values
 from revelio.tools.postgres.connection import APPLICATION, Answer, Database, FullError, RefusedError
 from revelio.tools.postgres.sampling import PostgresSampler
@@ -129,7 +129,7 @@ class Postgres:
 
     def _result(self, question: _Question, answer: Answer, samples: tuple[Sample, ...], judged: Verdict, scope: Scope) -> Result:
         rows = [_shown(answer.columns, row) for row in answer.rows if APPLICATION not in row]
-        words = [judged.summary, counted(len(rows), "row")]
+        words = [judged.summary, format_count(len(rows), "row")]
         if question.since and any(r.at <= scope.window.start for r in samples):
             rows = self._since(question, answer.columns, rows, samples, scope)
         elif question.since:

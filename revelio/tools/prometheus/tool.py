@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from revelio.anomaly import deviation, signal, split
+from revelio.anomaly import deviation, explain, signal, split
 from revelio.catalog import ToolSpec
 from revelio.conventions import Profile, recorded_profile
 from revelio.discovery.store import Profiles
 from revelio.errors import SourceError
+from revelio.numbers import format_value
 from revelio.settings import Backend
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
-from revelio.tools.figures import plain
 from revelio.tools.prometheus import promql
 from revelio.tools.prometheus.answers import Answer, matrix
 from revelio.tools.prometheus.snapshot import AT_ONCE, read, readings
@@ -108,11 +108,11 @@ class Prometheus:
         judged = sorted(((_distance(s, measure, scope), s) for s in series), key=lambda pair: -pair[0])
         kept = tuple(s for _, s in judged[:MAX_SERIES])
         distance, worst = judged[0]
-        words = _compare(worst, measure, scope)
+        words = _deployed(worst, series, scope) if measure.unit == "versions" else _compare(worst, measure, scope)
         return Result(
             summary=words,
             signal=signal(distance),
-            reason=f"{worst.metric} is {distance:.1f} spreads from its baseline" if distance > 0 else "as in the baseline",
+            reason=explain(distance, worst.metric),
             series=kept,
             kind="series",
             truncated=len(series) > len(kept),
@@ -178,9 +178,25 @@ def _series_name(labels: dict[str, str], metric: str) -> str:
     return f"{metric} {told}" if told else metric
 
 
+def _deployed(series: Series, every: Sequence[Series], scope: Scope) -> str:
+    """The version that a series counts, and the one before it; ``series`` are named by metric and version."""
+
+    def in_baseline(one: Series) -> bool:
+        return any(split(one.times, one.values, scope.baseline, scope.window)[0])
+
+    version, old = _version(series), ", ".join(_version(s) for s in every if s is not series and in_baseline(s))
+    if in_baseline(series):
+        return f"{version} running, not changed"
+    return f"{version} deployed (was {old or 'unknown'})"
+
+
+def _version(series: Series) -> str:
+    return series.metric.partition(" ")[2] or "unknown version"
+
+
 def _compare(series: Series, measure: _Measure, scope: Scope) -> str:
     before, now = split(series.times, series.values, scope.baseline, scope.window)
     if not now:
         return f"{series.metric}: nothing was measured in the window"
-    was = f"{plain(sum(before) / len(before), measure.unit)} before" if before else "absent before"
-    return f"{series.metric}: {plain(sum(now) / len(now), measure.unit)} now, {was}"
+    was = f"{format_value(sum(before) / len(before), measure.unit)} before" if before else "not present before"
+    return f"{series.metric}: {format_value(sum(now) / len(now), measure.unit)} now, {was}"

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
+from revelio.numbers import format_count
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
-from revelio.tools.figures import counted
 from revelio.tools.placeholders import tree
 from revelio.tools.redis.connection import Command, RefusedError, Reply, Server
 from revelio.tools.redis.sampling import RedisSampler, fields, latencies, slow_commands, tables
@@ -204,7 +204,7 @@ def _masked(words: Sequence[str]) -> str:
         whole = found is not None and found[0] == words[1]
         told.append(words[1] if whole else f"{found[0]}:?" if found and ":" in words[1] else "?")
     if len(words) > 2:
-        told.append(f"({counted(len(words) - 2, 'more word')})")
+        told.append(f"({format_count(len(words) - 2, 'more word')})")
     return " ".join(told)
 
 

@@ -1,4 +1,7 @@
-"""Packets as rows of tshark's fields, added up by flow and by a few seconds each, while they are read."""
+"""Packets as rows of tshark's fields, added up by flow and by a few seconds each, while they are read.
+
+tshark dissects beside the capture and analyses TCP (retransmissions, lost segments); dpkt only decodes single packets.
+"""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ import yaml
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
+from revelio.numbers import format_count
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
 from revelio.tools.bounded_call import LateError, TooMuchError
-from revelio.tools.figures import counted
 from revelio.tools.placeholders import tree, values
 from revelio.tools.sample_series import verdict
 from revelio.tools.single_flight_cache import SingleFlightCache
@@ -115,7 +115,7 @@ class Tcpdump:
         table = VIEWS[question.view](traffic, question.ends, scope)
         judged = verdict(query, series_of(traffic, self._shown), self._shown, scope, "->".join(question.ends))
         kept = table.rows[: self.limits.rows]
-        seen = f"{counted(traffic.packets, 'packet')} read"
+        seen = f"{format_count(traffic.packets, 'packet')} read"
         return Result(
             summary=f"{judged.summary}; {seen}{', not all there were' if traffic.truncated else ''}",
             signal=judged.signal,

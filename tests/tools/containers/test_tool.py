@@ -157,18 +157,18 @@ def test_a_change_of_limits_tells_them_before_and_after_where_it_was_looked_at_b
 ) -> None:
     now = time.time()
     scope = Scope("shop", Window(now - 20, now + 10), Window(now - 80, now - 20))
-    assert ask(tool, "limits", scope=scope) == (0.0, "cart: 0.5 CPUs, 268 MB of memory")
+    assert ask(tool, "limits", scope=scope) == (0.0, "cart: 0.5 CPU cores, 256 MiB memory")
     cart = engine.containers[0]
     cart.nano_cpus = 50_000_000
     engine.remembered = [cart.event(time.time(), "update")]
     signal, summary = ask(tool, "limits", scope=scope)
     assert signal == 1.0
-    assert summary == "limits changed: 0.05 CPUs, 268 MB of memory since the change, 0.5 CPUs, 268 MB of memory before"
+    assert summary == "cart: CPU limit cut 0.5 → 0.05 cores (−90 %)"
 
 
 def test_limits_before_a_change_that_nobody_saw_are_not_known(engine: FakeEngine, tool: Containers) -> None:
     engine.remembered = [engine.containers[0].event(START + 1, "update")]
-    assert "not known before" in ask(tool, "limits")[1]
+    assert "unknown before" in ask(tool, "limits")[1]
 
 
 def test_failing_health_checks(engine: FakeEngine, tool: Containers) -> None:

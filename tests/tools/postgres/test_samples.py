@@ -53,7 +53,7 @@ def test_a_figure_is_compared_with_what_was_read_in_the_baseline() -> None:
     assert series.entity == Entity("server", "db")
     assert {v for t, v in zip(series.times, series.values, strict=True) if t < SCOPE.window.start} == {2}
     assert judged(watched({"gauge": (2, 12)}), GAUGE)[0] == 1.0
-    assert judged(watched({"gauge": (2, 2)}), GAUGE) == (0.0, "as in the baseline")
+    assert judged(watched({"gauge": (2, 2)}), GAUGE) == (0.0, "no anomaly")
 
 
 def test_a_counter_is_read_as_a_rate_over_ten_seconds() -> None:
@@ -98,7 +98,7 @@ def test_where_nobody_watched_what_is_normally_not_there_is_compared_with_nothin
 def test_where_nobody_watched_any_other_figure_says_nothing() -> None:
     samples = [at(NOW + 0.1, gauge=3.0), at(NOW + 1.1, gauge=90.0)]
     assert one(samples, GAUGE).times == (NOW,)
-    assert judged(samples, GAUGE) == (0.0, "nothing to compare with yet")
+    assert judged(samples, GAUGE) == (0.0, "no baseline yet")
 
 
 def test_what_is_asked_long_after_the_window_does_not_pass_for_it() -> None:
