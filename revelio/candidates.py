@@ -2,27 +2,94 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import product
 
 from revelio.catalog import Catalog
-from revelio.types import Entity, Query, QueryTemplate
+from revelio.conventions import recorded_profile, signals
+from revelio.types import Entity, Evidence, Query, QueryTemplate, Reading
 
 
-def candidates(catalog: Catalog, entities: Iterable[Entity]) -> tuple[Query, ...]:
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What there is to ask about: the entities and, of a live system, which sources answered and what they hold.
+
+    ``held`` are pairs of a signal, or "spans", and the entity that it is known of. Both are None where nothing says it: then
+    every source is taken to hold what the testbed has.
+    """
+
+    entities: frozenset[Entity]
+    sources: frozenset[str] | None = None
+    held: frozenset[tuple[str, str]] | None = None
+
+
+def inventory(evidence: Evidence) -> Inventory:
+    """What an evidence leaves to ask about."""
+    entities = frozenset(evidence.entities)
+    if evidence.sources is None:
+        return Inventory(entities)
+    spans = {("spans", name) for span in evidence.spans for name in (span.service, span.entity.name)}
+    held = frozenset({(s.metric, s.entity.name) for s in evidence.series if s.metric in signals()} | spans)
+    return Inventory(entities, frozenset(evidence.sources), held)
+
+
+def candidates(catalog: Catalog, there: Inventory | Iterable[Entity]) -> tuple[Query, ...]:
     """Bind each template's blanks to the entities that exist, in a stable order.
 
     A template with a ``service`` and a ``peer`` blank is bound to the edges that exist (``caller->callee``), not to all
-    pairs. A template one of whose blanks has no entity yields nothing.
+    pairs. A template one of whose blanks has no entity yields nothing, and neither does one that cannot return data there.
     """
+    there = there if isinstance(there, Inventory) else Inventory(frozenset(there))
     names: dict[str, list[str]] = {}
-    for entity in sorted(set(entities)):
+    for entity in sorted(there.entities):
         names.setdefault(entity.kind, []).append(entity.name)
-    return tuple(
+    bound = (
         Query(template, tuple(sorted(binding.items())))
         for template in catalog.templates
+        if (template.tool in there.sources if there.sources is not None else _in_recordings(template))
         for binding in _bindings(template, names)
     )
+    return tuple(query for query in bound if there.held is None or _answerable(query, there.held))
+
+
+def not_asked(catalog: Catalog, evidence: Evidence) -> tuple[str, ...]:
+    """A sentence on each source whose questions cannot be asked about this evidence, in the order of the catalog."""
+    if evidence.sources is None:
+        return ()
+    asked = Counter(t.tool for t in {q.template.id: q.template for q in candidates(catalog, inventory(evidence))}.values())
+    told = []
+    for tool in catalog.tools:
+        left = len(tool.templates) - asked[tool.name]
+        if not left:
+            continue
+        silent = "does not answer" if tool.name in evidence.missing else "is not connected"
+        why = "holds nothing that they read" if tool.name in evidence.sources else silent
+        told.append(f"{tool.title} {why}: {left} of its {len(tool.templates)} questions are not asked")
+    return tuple(told)
+
+
+def _in_recordings(template: QueryTemplate) -> bool:
+    """Whether recordings that do not say what their sources hold may have what the template reads."""
+    return all(r.metric in recorded_profile().rules for r in template.reads if r.source == "series" and r.metric in signals())
+
+
+def _answerable(query: Query, held: frozenset[tuple[str, str]]) -> bool:
+    """Whether some reading of the query is known of the entity that it is bound to; a question about presence always is."""
+    readings = query.template.reads
+    bound = dict(query.bindings)
+    place = f"{bound['service']}->{bound['peer']}" if {"service", "peer"} <= bound.keys() else None
+    names = [place] if place else list(bound.values())
+    known = [reading for reading in readings if _kept(reading)]
+    if not known or len(known) < len(readings) or not names:
+        return True
+    return any(("spans" if r.source == "spans" else r.metric, name) in held for r in known for name in names)
+
+
+def _kept(reading: Reading) -> bool:
+    """Whether evidence that lacks it means that there is nothing to show; logs and changes are silent when all is well."""
+    return reading.source == "spans" or (reading.source == "series" and reading.metric in signals())
 
 
 def _bindings(template: QueryTemplate, names: dict[str, list[str]]) -> Iterator[dict[str, str]]:

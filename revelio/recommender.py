@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from revelio.candidates import candidates
+from revelio.candidates import Inventory, candidates, inventory, not_asked
 from revelio.catalog import Catalog
 from revelio.encoders.query import EncodedIncident
 from revelio.errors import NotFoundError
@@ -21,7 +21,7 @@ from revelio.ranker.rerank import Reranked, rerank
 from revelio.ranker.scoring import Ranking
 from revelio.ranker.session import Ranker
 from revelio.telemetry import traced
-from revelio.types import Entity, Factor, Incident, Query, RankedQuery, Recommendation
+from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
 
 _LEFT = "An anomalous result may already show the cause"
 
@@ -54,12 +54,12 @@ class Recommender:
 
     def candidates(self, incident: Incident) -> tuple[Query, ...]:
         """The incident's own candidates, else catalog x inventory."""
-        return incident.candidates or self._of_inventory(frozenset(incident.evidence.entities))
+        return incident.candidates or self._of_inventory(inventory(incident.evidence))
 
     @cached_property
-    def _of_inventory(self) -> Callable[[frozenset[Entity]], tuple[Query, ...]]:
+    def _of_inventory(self) -> Callable[[Inventory], tuple[Query, ...]]:
         # The entities of a system stay the same for days, and the encoder caches by the identity of these tuples.
-        return lru_cache(maxsize=8)(lambda inventory: candidates(self.catalog, inventory))
+        return lru_cache(maxsize=8)(lambda there: candidates(self.catalog, there))
 
     @traced("revelio.rank")
     def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
@@ -67,7 +67,7 @@ class Recommender:
         began = time.perf_counter()
         queries = self.candidates(incident)
         if not queries:
-            return Recommendation(incident, (), 1.0, self.model, incident.evidence.missing)
+            return self._answer(incident, (), 1.0, began)
         encoded = self.ranker.encode(incident, queries)
         ranking = self.ranker.ranking(encoded)
         first = ranking.order(k).tolist()
@@ -120,7 +120,8 @@ class Recommender:
 
     def _answer(self, incident: Incident, ranked: tuple[RankedQuery, ...], no_fault: float, began: float) -> Recommendation:
         took_ms = (time.perf_counter() - began) * 1000.0
-        return Recommendation(incident, ranked, no_fault, self.model, incident.evidence.missing, took_ms)
+        left = not_asked(self.catalog, incident.evidence)
+        return Recommendation(incident, ranked, no_fault, self.model, incident.evidence.missing, took_ms, left)
 
     def _factors(self, encoded: EncodedIncident, ranking: Ranking, index: int) -> tuple[Factor, ...]:
         return factors(encoded, ranking, index, self._titles)

@@ -88,8 +88,12 @@ class SystemSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     project: str = Field("", description="Compose project or namespace of its containers; empty: the system's name")
-    window_s: float = Field(20.0, gt=0, description="Seconds before the report that count as the incident")
-    baseline_s: float = Field(40.0, gt=0, description="Seconds before the window that count as normal")
+    window_s: float | None = Field(
+        None, gt=0, description="Seconds before the report that count as the incident; empty: by the scrape interval"
+    )
+    baseline_s: float | None = Field(
+        None, gt=0, description="Seconds before the window that count as normal; empty: by the scrape interval"
+    )
     backends: dict[str, Backend] = Field({}, description="Backend by tool name")
 
 

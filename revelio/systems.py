@@ -10,11 +10,13 @@ from typing import TypeVar
 
 from revelio.catalog import Catalog
 from revelio.clean_text import redact, secrets_in
+from revelio.conventions import Cadence
+from revelio.discovery.cadence import USUAL_S
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
 from revelio.settings import Backend, SystemSettings
 from revelio.telemetry import traced
-from revelio.tools.base import Limits, Scope, Tool
+from revelio.tools.base import Limits, Measured, Scope, Tool
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.registry import make_tool
 from revelio.tools.single_flight_cache import SingleFlightCache
@@ -78,8 +80,9 @@ class System:
         the last ten minutes is taken to be still there. Never raises ``SourceError``.
         """
         if not isinstance(scope, Scope):
-            start = scope - (window_s or self.settings.window_s)
-            before = start - (baseline_s or self.settings.baseline_s)
+            cadence = self._cadence()
+            start = scope - (window_s or self.settings.window_s or cadence.window_s)
+            before = start - (baseline_s or self.settings.baseline_s or cadence.baseline_s)
             scope = Scope(self.project, Window(start, scope), Window(before, start))
         where = scope
         answers = self._all({name: (lambda t=tool: t.snapshot(where)) for name, tool in self.tools.items()})  # type: ignore[misc]
@@ -88,7 +91,7 @@ class System:
         for name, part in seen.items():
             self._inventory.put(f"{where.project} {name}", part.entities)
         known = {e for name in missing for e in self._inventory.get(f"{where.project} {name}") or ()}
-        whole = merge(where, seen.values(), missing)
+        whole = replace(merge(where, seen.values(), missing), sources=tuple(sorted(seen)))
         return replace(whole, entities=tuple(sorted(known | set(whole.entities)))) if known else whole
 
     def scope(self, evidence: Evidence) -> Scope:
@@ -127,6 +130,16 @@ class System:
             give_up = getattr(tool, "close", None)
             if give_up is not None:
                 give_up()
+
+    def _cadence(self) -> Cadence:
+        """How often the system is measured; a quarter of a minute where no tool says it."""
+        for tool in self.tools.values():
+            if isinstance(tool, Measured):
+                try:
+                    return tool.cadence(self.project)
+                except SourceError:
+                    continue
+        return Cadence(USUAL_S)
 
     def _scope(self, scope: Scope | Evidence) -> Scope:
         return scope if isinstance(scope, Scope) else self.scope(scope)

@@ -106,7 +106,11 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What all tools saw at one glance. ``missing`` names the sources that did not answer: dead is not the same as empty."""
+    """What all tools saw at one glance. ``missing`` names the sources that did not answer: dead is not the same as empty.
+
+    ``sources`` are those that did; where they are known, a query is a candidate only if this evidence holds what it reads.
+    Recordings that do not say are taken to have had every source.
+    """
 
     window: Window
     baseline: Window
@@ -117,6 +121,7 @@ class Evidence:
     changes: tuple[StateChange, ...] = ()
     features: tuple[Feature, ...] = ()
     missing: tuple[str, ...] = ()
+    sources: tuple[str, ...] | None = None
 
     @property
     def shows(self) -> bool:
@@ -321,7 +326,10 @@ NO_FAULT_THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The answer. ``no_fault_probability``: that the evidence shows no fault; ``degraded`` names sources that did not answer."""
+    """The answer. ``no_fault_probability``: that the evidence shows no fault; ``degraded`` names sources that did not answer.
+
+    ``not_asked`` says in sentences which questions could not be asked there, and why.
+    """
 
     incident: Incident
     queries: tuple[RankedQuery, ...]
@@ -329,6 +337,7 @@ class Recommendation:
     model: str
     degraded: tuple[str, ...] = ()
     took_ms: float = 0.0
+    not_asked: tuple[str, ...] = ()
 
     @property
     def no_fault_likely(self) -> bool:

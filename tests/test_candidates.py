@@ -7,9 +7,9 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.candidates import candidates
+from revelio.candidates import candidates, inventory, not_asked
 from revelio.catalog import Catalog, ToolSpec, bundled_catalog
-from revelio.types import Blank, Entity, QueryTemplate
+from revelio.types import Blank, Entity, Evidence, QueryTemplate, Series, SpanFigures, SpanStat, Window
 
 
 def catalog(*templates: QueryTemplate) -> Catalog:
@@ -76,3 +76,43 @@ def test_the_order_of_entities_and_repetitions_do_not_matter(random: Random) -> 
 def test_candidates_of_the_bundled_catalog_have_distinct_ids() -> None:
     found = candidates(bundled_catalog(), ENTITIES)
     assert len({q.id for q in found}) == len(found) > 40
+
+
+def live(*series: tuple[str, Entity], sources: tuple[str, ...] = ("prometheus",), spans: tuple[SpanStat, ...] = ()) -> Evidence:
+    """Evidence of a live system, whose sources are known."""
+    measured = tuple(Series(entity, metric, "", (1.0,), (1.0,)) for metric, entity in series)
+    entities = (*(e for _, e in series), *(s.entity for s in spans), *(Entity("service", s.service) for s in spans))
+    return Evidence(Window(60.0, 90.0), Window(0.0, 60.0), entities=entities, series=measured, spans=spans, sources=sources)
+
+
+def asked(evidence: Evidence) -> set[str]:
+    return {q.title for q in candidates(bundled_catalog(), inventory(evidence))}
+
+
+def test_of_a_live_system_only_what_was_measured_of_an_entity_is_asked() -> None:
+    cart, redis = Entity("container", "cart"), Entity("container", "redis")
+    titles = asked(live(("cpu", cart), ("cpu", redis), ("memory_of_limit", cart)))
+    assert titles == {"CPU use of cart", "CPU use of redis", "Memory use of cart against its limit"}
+
+
+def test_a_source_that_is_not_connected_is_asked_nothing() -> None:
+    edge = SpanStat(Entity("edge", "a->b"), "a", SpanFigures(count=3), SpanFigures(count=3))
+    with_traces = asked(live(("request_rate", Entity("service", "a")), sources=("jaeger", "prometheus"), spans=(edge,)))
+    without = asked(live(("request_rate", Entity("service", "a")), spans=(edge,)))
+    assert without == {"Request rate of a"}
+    assert without < with_traces
+    assert not any(title.endswith(" b") and "a" not in title.split() for title in with_traces), "nothing of b itself was seen"
+
+
+def test_an_answer_says_what_was_not_asked_and_why() -> None:
+    told = not_asked(bundled_catalog(), live(("cpu", Entity("container", "cart"))))
+    assert "Jaeger is not connected: 10 of its 10 questions are not asked" in told
+    assert any(sentence.startswith("Prometheus holds nothing that they read") for sentence in told)
+    recorded = Evidence(Window(60.0, 90.0), Window(0.0, 60.0), entities=(Entity("container", "cart"),))
+    assert not_asked(bundled_catalog(), recorded) == ()
+
+
+def test_a_recording_that_does_not_say_what_its_sources_hold_is_asked_what_the_testbed_has() -> None:
+    titles = {q.title for q in candidates(bundled_catalog(), [Entity("service", "cart")])}
+    assert "Request rate of cart" in titles
+    assert "Heap of cart" not in titles

@@ -13,7 +13,7 @@ from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, pro
 from fault_injection.inject import Injection
 from fault_injection.kinds import kind_named
 from fault_injection.labels import Accepted, Call, accepted_queries
-from revelio.candidates import candidates
+from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
 from revelio.errors import SourceError
 from revelio.incidents.exchange import FaultRecord, Label, Note, Record, Report, write_records
@@ -49,7 +49,7 @@ def observe(scope: Scope, environment: Environment) -> LiveObservation:
     for tool in evidence.missing:
         if tool not in environment.app.stores:
             raise SourceError(tool, "did not answer the snapshot")
-    queries = candidates(environment.catalog, evidence.entities)
+    queries = candidates(environment.catalog, inventory(evidence))
     results = _results(environment, scope, (q for q in queries if not environment.system.retrospective(q)))
     return LiveObservation(scope, evidence, notes, queries, results)
 
@@ -82,7 +82,7 @@ def labels_of(
     catalog: Catalog,
 ) -> tuple[Label, ...]:
     """What the accepted queries of a fault at ``place`` are worth, given what was seen."""
-    queries = candidates(catalog, record_evidence.entities)
+    queries = candidates(catalog, inventory(record_evidence))
     return prove(accepted_queries(entries, place, queries, calls_of(record_evidence, app)), results)
 
 

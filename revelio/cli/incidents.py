@@ -207,10 +207,10 @@ def bundle(
 def _results(service: Service, seen: Incident) -> tuple[RecordedResult, ...]:
     """What each candidate query shows; those whose backend does not answer are left out and said."""
     from fault_injection.campaigns.proof import execute, recorded
-    from revelio.candidates import candidates
+    from revelio.candidates import candidates, inventory
 
     system = service.system(seen.system)
-    done = execute(system, candidates(service.catalog, seen.evidence.entities), system.scope(seen.evidence))
+    done = execute(system, candidates(service.catalog, inventory(seen.evidence)), system.scope(seen.evidence))
     for query, reason in done.failed.items():
         say(f"  not run: {query.id}: {reason}")
     return recorded(done.results, {})

@@ -68,6 +68,8 @@ def _show(screen: Console, answer: Recommendation, *, recorded: bool) -> None:
     screen.print(Text(no_fault, "bold yellow" if answer.no_fault_likely else ""))
     for name in answer.degraded:
         screen.print(Text(f"{name} did not answer: what it would show is not in this ranking", "bold yellow"))
+    for sentence in answer.not_asked:
+        screen.print(Text(sentence, "dim"))
     if not answer.queries:
         screen.print("No query can be asked here: the inventory is empty. `revelio doctor` says which backends answer.")
     for ranked in answer.queries:

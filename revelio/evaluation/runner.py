@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from revelio.candidates import candidates
+from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
 from revelio.evaluation import metrics
@@ -52,7 +52,7 @@ def prefixed(progress: Progress, prefix: str) -> Progress:
 def case(labelled: LabelledIncident, catalog: Catalog) -> Case:
     """The examples of an incident. Test splits use reports by test writers only, training the others, where there are both."""
     record = labelled.record
-    queries = record.candidates or candidates(catalog, record.evidence.entities)
+    queries = record.candidates or candidates(catalog, inventory(record.evidence))
     known = labelled.grades
     grades = np.array([known.get((q.template.id, q.bindings), 0) for q in queries], dtype=np.int64)
     testing = labelled.split != TRAINING

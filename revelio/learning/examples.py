@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from revelio.candidates import candidates
+from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
 from revelio.encoders.query import EncodedIncident
 from revelio.evaluation.runner import case
@@ -92,7 +92,7 @@ def _cases(incident: LabelledIncident, ranker: Ranker, catalog: Catalog, tempera
 def _judged(answer: SavedAnswer, group: str, ranker: Ranker, catalog: Catalog) -> Judged | None:
     incident = answer.recommendation.incident
     last = {f.query_id: f for f in answer.feedback if f.query_id is not None}
-    queries = incident.candidates or candidates(catalog, incident.evidence.entities)
+    queries = incident.candidates or candidates(catalog, inventory(incident.evidence))
     at = {verdict: [i for i, q in enumerate(queries) if q.id in last and last[q.id].verdict == verdict] for verdict in _WEIGHTS}
     if not any(at.values()):
         return None

@@ -128,6 +128,7 @@ class RecommendationView(BaseModel):
     no_fault_probability: float = Field(description="Probability that the evidence shows no fault")
     abstain: AbstainView = Field(description="Deprecated: use `no_fault_probability`", json_schema_extra={"deprecated": True})
     degraded: list[str] = Field(description="Sources that did not answer")
+    not_asked: list[str] = Field(description="Sentences on the questions that could not be asked there, and why")
     queries: list[QueryView]
     took_ms: float
 
@@ -152,6 +153,7 @@ def recommendation_json(
         no_fault_probability=recommendation.no_fault_probability,
         abstain=AbstainView(probability=recommendation.no_fault_probability),
         degraded=list(recommendation.degraded),
+        not_asked=list(recommendation.not_asked),
         queries=[query_view(q, incident.evidence if panels else None) for q in recommendation.queries],
         took_ms=recommendation.took_ms,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from revelio.conventions import Cadence
 from revelio.types import Evidence, Query, Result, Window
 
 
@@ -47,3 +48,11 @@ class Tool(Protocol):
 
     def run(self, query: Query, scope: Scope) -> Result:
         """Execute it, read only, within the limits."""
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A tool that knows how often its system is measured."""
+
+    def cadence(self, project: str) -> Cadence:
+        """How often, and so how long windows are; ``SourceError`` when its backend does not say."""

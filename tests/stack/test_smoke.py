@@ -20,6 +20,7 @@ from fault_injection.inject import injected, open_faults
 from fault_injection.labels import accepted_queries, load_labels
 from fault_injection.spec import Fault
 from revelio.anomaly import SIGNIFICANT
+from revelio.conventions import Cadence
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.settings import load_settings
@@ -39,8 +40,8 @@ def app(tmp_path: Path) -> App:
 
 def settle() -> None:
     """Health for as long as a live question looks back, so that the baseline is one."""
-    shop = load_settings().systems["shop"]
-    seconds = shop.baseline_s + shop.window_s - FELT_S
+    cadence = Cadence(2.0)  # the testbed's scrape interval
+    seconds = cadence.baseline_s + cadence.window_s - FELT_S
     users = NotesFile(find_project("shop").state / "notes.jsonl")
     content = wait_until_content(users, seconds, time.time(), seconds + 120.0)
     assert content.confirmed, content.figures

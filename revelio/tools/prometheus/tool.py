@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from revelio.anomaly import deviation, explain, signal, split
 from revelio.catalog import ToolSpec
-from revelio.conventions import Profile, recorded_profile
+from revelio.conventions import Cadence, Profile, recorded_profile
 from revelio.discovery.store import Profiles
 from revelio.errors import SourceError
 from revelio.numbers import format_value
@@ -67,6 +67,10 @@ class Prometheus:
     def discover(self, project: str, *, refresh: bool = False) -> Profile:
         """What this Prometheus holds of a system; ``SourceError`` when it does not say."""
         return self._profiles.current(project, self._fetch, refresh=refresh)
+
+    def cadence(self, project: str) -> Cadence:
+        """How often it scrapes."""
+        return self.discover(project).cadence
 
     def snapshot(self, scope: Scope) -> Evidence:
         """Every signal that is there, of all entities at once, with about ``REQUESTS`` range queries."""

@@ -47,7 +47,7 @@ def test_each_setting_names_its_source(tmp_path: Path, monkeypatch: pytest.Monke
     assert found["port"] == ("9000", "given at the start")
     assert found["host"] == ("127.0.0.1", "default")
     assert found["systems.mine.backends.prometheus.url"] == ("http://me:••••@p:9090", str(file))
-    assert found["systems.mine.window_s"] == ("20.0", "default")
+    assert found["systems.mine.window_s"] == ("", "default")
 
 
 def test_every_setting_has_a_row() -> None:
