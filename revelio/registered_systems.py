@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
 
 FOLDER = Path("var/systems.d")
@@ -18,8 +19,8 @@ def registered_systems(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     found = {}
     for path in sorted(folder.glob("*.toml")):
         try:
-            found[path.stem] = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            found[path.stem] = tomllib.loads(read_bounded(path).decode("utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"{path} cannot be read: {error}; correct or remove it") from error
     return found
 

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
 from revelio.profile_settings import ProfileSettings
@@ -20,6 +21,7 @@ from revelio.registered_systems import registered_systems
 BUNDLED = Path(str(files("revelio") / "bundled"))
 
 
+_YEAR_S = 366 * 86_400.0
 _PAGE = r"^(https?://\S+)?$"
 
 
@@ -34,7 +36,7 @@ _Page = Annotated[str, AfterValidator(_without_password)]
 class Backend(BaseModel):
     """One tool's backend in one system."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     url: str = Field(description="Address that Revelio queries, for example http://prometheus:9090")
     link: _Page = Field(
         "", pattern=_PAGE, description="Base address for deep links (elasticsearch: a Kibana), as browsers reach it"
@@ -54,7 +56,7 @@ class Backend(BaseModel):
 class OidcSettings(BaseModel):
     """An identity provider for sign-in (OpenID Connect)."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     issuer: str = Field(description="Its address, for example https://login.example.com/realms/ops")
     client_id: str = Field(description="Revelio's client id at the provider")
     client_secret: SecretStr = Field(SecretStr(""), description="Set it in the environment; empty for a public client")
@@ -65,7 +67,7 @@ class OidcSettings(BaseModel):
 class LearningSettings(BaseModel):
     """Learning from feedback."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     folder: Path = Field(Path("var/models"), description="Folder of learned versions")
     dataset: Path = Field(
         BUNDLED / "replay_set", description="Labelled incidents to replay in training (`train`) and to compare on (the rest)"
@@ -79,20 +81,20 @@ class LearningSettings(BaseModel):
         former = dataset.parts[-2:] == ("bundled", "rehearsal") and not dataset.exists()
         return renamed if former and renamed.is_dir() else dataset
 
-    every_hours: float = Field(0, ge=0, description="Hours between the server's learning runs; 0: never")
+    every_hours: float = Field(0, ge=0, le=8_760, description="Hours between the server's learning runs; 0: never")
     at_least: int = Field(5, ge=1, description="Minimum number of new verdicts for a run")
 
 
 class SystemSettings(BaseModel):
     """A live system."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     project: str = Field("", description="Compose project or namespace of its containers; empty: the system's name")
     window_s: float | None = Field(
-        None, gt=0, description="Seconds before the report that count as the incident; empty: by the scrape interval"
+        None, gt=0, le=_YEAR_S, description="Seconds before the report that count as the incident; empty: by the scrape interval"
     )
     baseline_s: float | None = Field(
-        None, gt=0, description="Seconds before the window that count as normal; empty: by the scrape interval"
+        None, gt=0, le=_YEAR_S, description="Seconds before the window that count as normal; empty: by the scrape interval"
     )
     backends: dict[str, Backend] = Field({}, description="Backend by tool name")
 
@@ -113,7 +115,7 @@ class RegisteredSystemsSource(PydanticBaseSettingsSource):
 class Settings(BaseSettings):
     """Every setting of Revelio."""
 
-    model_config = SettingsConfigDict(env_prefix="REVELIO_", env_nested_delimiter="__", extra="forbid")
+    model_config = SettingsConfigDict(env_prefix="REVELIO_", env_nested_delimiter="__", extra="forbid", allow_inf_nan=False)
     host: str = Field("127.0.0.1", description="Address to listen on; other than loopback needs `accounts`")
     port: int = Field(8000, ge=1, le=65535, description="Port to listen on")
     accounts: bool = Field(False, description="Require sign-in for people and tokens for programs")
@@ -134,13 +136,15 @@ class Settings(BaseSettings):
         ["secrets", "emails", "cards"],
         description="What to mask in reports and notes before saving; `addresses` are IP addresses",
     )
-    keep_days: float = Field(0, ge=0, description="Retention of answers, feedback and audit trail in days; 0: unlimited")
+    keep_days: float = Field(
+        0, ge=0, le=36_500, description="Retention of answers, feedback and audit trail in days; 0: unlimited"
+    )
     model: Path = Field(BUNDLED / "model", description="Model folder")
     learning: LearningSettings = Field(default_factory=LearningSettings, description="Learning from feedback")
     incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
     catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")
     systems: dict[str, SystemSettings] = Field({}, description="Live systems")
-    timeout_s: float = Field(5.0, gt=0, description="Longest wait for one backend request, in seconds")
+    timeout_s: float = Field(5.0, gt=0, le=600, description="Longest wait for one backend request, in seconds")
     max_report_chars: int = Field(20_000, gt=0, description="Longest report accepted, in characters")
     slack: SlackSettings = Field(default_factory=SlackSettings, description="The Slack bot")
     alerts: AlertSettings = Field(default_factory=AlertSettings, description="Incoming alerts")
@@ -165,11 +169,16 @@ def load_settings() -> Settings:
     wanted = os.environ.get("REVELIO_CONFIG")
     if wanted and not Path(wanted).is_file():
         raise InvalidInputError(f"REVELIO_CONFIG names {wanted}, which is not a file")
+    path = Path(wanted or "revelio.toml")
     try:
+        if path.is_file():
+            read_bounded(path)
         return Settings()
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"])
         raise InvalidInputError(f"setting {where}: {first['msg']}; see docs/reference/settings.md") from error
-    except ValueError as error:
-        raise InvalidInputError(f"revelio.toml cannot be read: {error}") from error
+    except (OSError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{path} cannot be read: {error}") from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{path}, or a setting in the environment, is nested too deeply") from error

@@ -6,14 +6,15 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
+from revelio.bounded_file import read_bounded
 from revelio.conventions import signals
 from revelio.errors import CatalogError
 from revelio.types import NO_ROLE, Blank, ColumnRole, Direction, QueryTemplate, Reading, ResultKind
@@ -131,7 +132,7 @@ class _MetricFile(BaseModel):
     entity: str
     label: str
     unit: str = ""
-    noise_floor: float = Field(0.0, validation_alias=AliasChoices("noise_floor", "noise"))  # `noise`: deprecated alias
+    noise_floor: FiniteFloat = Field(0.0, validation_alias=AliasChoices("noise_floor", "noise"))  # `noise`: deprecated alias
     direction: str = Field("up", pattern="^(up|down|both)$")
     absent_is_zero: bool = False
 
@@ -146,6 +147,10 @@ class _ToolFile(BaseModel):
     templates: list[_TemplateFile]
 
 
+_MOST_VALUES = 100_000
+"""Values of one catalog file with every alias written out. The largest bundled one has 2,000."""
+
+
 def load_catalog(*paths: Path) -> Catalog:
     """Read one YAML document or several per file (``---`` between tools). Raises ``CatalogError`` with file and line.
 
@@ -155,8 +160,8 @@ def load_catalog(*paths: Path) -> Catalog:
     seen: dict[str, str] = {}
     for path in paths:
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            text = read_bounded(path).decode("utf-8")
+        except (OSError, ValueError) as error:
             raise CatalogError(f"{path}:1: cannot be read: {error}") from error
         for tool, node in _parse(text, str(path)):
             for index, template in enumerate(tool.templates):
@@ -194,25 +199,29 @@ def bundled_catalog() -> Catalog:
 def _parse(text: str, name: str) -> list[tuple[ToolSpec, yaml.Node]]:
     try:
         nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
-        documents = list(yaml.safe_load_all(text))
+        for node in nodes:
+            _refuse_twins(node, name)
+        documents = [yaml.SafeLoader("").construct_document(node) for node in nodes]
+        return [found for found in map(partial(_document, name), nodes, documents) if found is not None]
+    except RecursionError as error:
+        raise CatalogError(f"{name}:1: nested too deeply to be a catalog") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise CatalogError(f"{name}:{line}: not valid YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # of a date or a number that cannot be
         raise CatalogError(f"{name}:1: not valid YAML: {error}") from error
-    tools = []
-    for node, document in zip(nodes, documents, strict=True):
-        if document is None:
-            continue
-        _refuse_twins(node, name)
-        try:
-            parsed = _ToolFile.model_validate(document)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(p) for p in first["loc"]) or "document"
-            raise CatalogError(f"{name}:{_line(node, first['loc'])}: {where}: {first['msg']}") from error
-        tools.append((_tool(parsed, node, name), node))
-    return tools
+
+
+def _document(name: str, node: yaml.Node, document: object) -> tuple[ToolSpec, yaml.Node] | None:
+    if document is None:
+        return None
+    try:
+        parsed = _ToolFile.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(p) for p in first["loc"]) or "document"
+        raise CatalogError(f"{name}:{_line(node, first['loc'])}: {where}: {first['msg']}") from error
+    return _tool(parsed, node, name), node
 
 
 def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
@@ -243,13 +252,13 @@ def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
 
 
 def _refuse_twins(root: yaml.Node, name: str) -> None:
-    """A key that is written twice is an error: YAML would silently take the last one."""
-    waiting, done = [root], set()
+    """A key that is written twice is an error: YAML would silently take the last one. So are aliases that grow without end."""
+    waiting, count = [root], 0
     while waiting:
         node = waiting.pop()
-        if id(node) in done:  # an alias
-            continue
-        done.add(id(node))
+        count += 1
+        if count > _MOST_VALUES:
+            raise CatalogError(f"{name}:1: holds more than {_MOST_VALUES:,} values, aliases included; split the file")
         if isinstance(node, yaml.SequenceNode):
             waiting += node.value
         elif isinstance(node, yaml.MappingNode):

@@ -60,6 +60,10 @@ class OnnxEncoder:
             ids = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
             said: Any = self._session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0]
             row[:] = said[0]
+        if not np.isfinite(vectors).all():
+            raise ArtifactError(
+                "the text encoder gives values that are not numbers; restore the model folder or train a new model"
+            )
         return vectors
 
 

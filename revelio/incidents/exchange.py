@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import json
 import lzma
+import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from revelio.bounded_file import OversizedError, lines_of
 from revelio.errors import DatasetError
 from revelio.incidents.files import IncidentFiles
 from revelio.types import Evidence, Incident, Query, RecordedResult
 from revelio.untyped_results import typed
 
 FORMAT = "revelio.incident/1"
+MOST_LINE, MOST_FILE, MOST_BLANK = 8_000_000, 1_000_000_000, 1_000
+"""Bytes of one incident and of one file after decompression, and empty lines: the largest recorded incident has 1.4 MB."""
+
+_LATEST = 253_402_300_800.0
+"""The year 10000, in Unix seconds: no calendar goes further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +124,27 @@ def parse_record(line: str | bytes, where: str) -> Record:
         raise DatasetError(f"{where}: {path + ': ' if path else ''}{first['msg']}") from error
     if record.format != FORMAT:
         raise DatasetError(f"{where}: format is {record.format!r}, this version reads {FORMAT!r}")
+    seen = record.evidence
+    moments = (record.opened_at, seen.window.start, seen.window.end, seen.baseline.start, seen.baseline.end)
+    if not all(0.0 <= moment < _LATEST for moment in moments):
+        raise DatasetError(f"{where}: a time is not between 1970 and 9999; times are in Unix seconds")
+    if not _finite(record):
+        raise DatasetError(f"{where}: a figure is not a number, or too large for one")
     for series in record.evidence.series:
         if len(series.times) != len(series.values):
             raise DatasetError(f"{where}: series {series.metric} of {series.entity.name}: times and values differ in length")
     return replace(record, results=tuple(replace(r, result=typed(r.result)) for r in record.results))
+
+
+def _finite(value: object) -> bool:
+    if isinstance(value, tuple):
+        plain = value and type(value[0]) is float and type(value[-1]) is float  # long lists of figures only
+        return all(map(math.isfinite, value)) if plain else all(map(_finite, value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if is_dataclass(value):
+        return all(_finite(getattr(value, name)) for name in value.__dataclass_fields__)
+    return True
 
 
 def read_records(path: Path) -> Iterator[Record]:
@@ -147,12 +170,15 @@ def records_of(files: IncidentFiles, name: str) -> Iterator[Record]:
 
 
 def _records(file: BinaryIO, path: Path) -> Iterator[Record]:
+    blank = 0
     try:
-        with file, lzma.open(file, "rb") if path.suffix == ".xz" else nullcontext(file) as lines:
-            for number, line in enumerate(lines, 1):
+        with file:
+            for number, line in enumerate(lines_of(file, path.suffix == ".xz", MOST_LINE, MOST_FILE), 1):
                 if line.strip():
                     yield parse_record(line, f"{path}:{number}")
-    except (OSError, EOFError, lzma.LZMAError) as error:
+                elif (blank := blank + 1) > MOST_BLANK:
+                    raise DatasetError(f"{path}: has more than {MOST_BLANK} empty lines; is it JSON Lines, one incident a line?")
+    except (OSError, EOFError, OversizedError, lzma.LZMAError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
 
 

@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, FiniteFloat, TypeAdapter, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from revelio.bounded_file import OversizedError, read_bounded
 from revelio.catalog import Catalog
 from revelio.encoders.evidence import FAMILIES
 from revelio.encoders.null_distribution import NullDistribution, NullDistributions
@@ -31,9 +33,12 @@ TEXTS = "texts.safetensors"
 NULL_DISTRIBUTIONS = "background.json"
 """The name is part of the format."""
 CARD = "model_card.md"
+MOST_JSON = 50_000_000
+"""Bytes of a JSON file of the folder."""
+
 FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS, TEXTS, NULL_DISTRIBUTIONS)
 
-_NULL_DISTRIBUTIONS = TypeAdapter(dict[str, tuple[int, tuple[float, ...]]])
+_NULL_DISTRIBUTIONS = TypeAdapter(dict[str, tuple[int, tuple[FiniteFloat, ...]]])
 
 
 FORMER_NAMES = {"surprise": "rarity", "surprise_among_all": "rarity_overall"}
@@ -44,7 +49,7 @@ FeatureNames = Annotated[list[str], AfterValidator(lambda names: [FORMER_NAMES.g
 class Manifest(BaseModel):
     """The content of manifest.json."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     format: str = FORMAT
     name: str
     catalog: str
@@ -82,7 +87,9 @@ def load_manifest(folder: Path) -> Manifest:
             f"{folder}: no model here ({MANIFEST} is missing); train one with `revelio train` or set REVELIO_MODEL"
         )
     try:
-        manifest = Manifest.model_validate_json(path.read_bytes())
+        manifest = Manifest.model_validate_json(read_bounded(path, MOST_JSON))
+    except OversizedError as error:
+        raise ArtifactError(f"{path}: damaged: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"])
@@ -129,9 +136,11 @@ def save_texts(folder: Path, text: TextEncoder, texts: Iterable[str]) -> None:
 def _load_texts(path: Path) -> dict[str, Floats]:
     try:
         with safe_open(path, framework="np") as file:
-            texts = json.loads((file.metadata() or {})["texts"])
-            return dict(zip(texts, file.get_tensor("vectors"), strict=True))
-    except (SafetensorError, KeyError, ValueError) as error:
+            texts, vectors = json.loads((file.metadata() or {})["texts"]), file.get_tensor("vectors")
+            if not np.isfinite(vectors).all():
+                raise ValueError("it holds values that are not numbers")
+            return dict(zip(texts, vectors, strict=True))
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{path}: damaged: {error}; restore it or train a new model") from error
 
 
@@ -144,11 +153,14 @@ def save_null_distributions(folder: Path, nulls: NullDistributions) -> None:
 
 def _load_null_distributions(path: Path) -> NullDistributions:
     try:
-        found = _NULL_DISTRIBUTIONS.validate_json(path.read_bytes())
+        found = _NULL_DISTRIBUTIONS.validate_json(read_bounded(path, MOST_JSON))
+    except OversizedError as error:
+        raise ArtifactError(f"{path}: damaged: {error}; restore it or train a new model") from error
     except ValidationError as error:
         raise ArtifactError(f"{path}: damaged: {error.errors()[0]['msg']}; restore it or train a new model") from error
     return NullDistributions({template: NullDistribution(*usual) for template, usual in found.items()})
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

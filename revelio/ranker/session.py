@@ -16,6 +16,7 @@ from revelio.encoders.inferred_reads import Reads
 from revelio.encoders.null_distribution import NullDistributions
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
+from revelio.errors import ArtifactError
 from revelio.ranker.head import Head
 from revelio.ranker.scoring import Calibration, Logits, Ranking, penalized, rank
 from revelio.types import Incident, Query
@@ -76,7 +77,12 @@ class Ranker:
 
     def logits(self, encoded: EncodedIncident) -> Logits:
         """One pass of the network."""
-        tool, template, value, abstain = self._session.run(list(OUTPUTS), network_inputs([encoded]))
+        outputs = self._session.run(list(OUTPUTS), network_inputs([encoded]))
+        if not all(np.isfinite(output).all() for output in outputs):
+            raise ArtifactError(
+                f"the model {self.name} gives values that are not numbers; restore its folder or train a new model"
+            )
+        tool, template, value, abstain = outputs
         return Logits(tool, template, value, float(abstain[0]))
 
     def ranking(self, encoded: EncodedIncident) -> Ranking:

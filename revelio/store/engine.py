@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -13,18 +15,28 @@ from typing import Any, Self
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from pydantic import ValidationError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from revelio.errors import StoreError
 from revelio.extras import extras_for
+from revelio.store.tables import Base
 
 _WAIT_S = 10.0
 """How long a writer waits for another one."""
+_LEAST_FREE = 1_000_000
+"""Bytes on the disk of an SQLite file below which it counts as full: a checkpoint needs some."""
 _MIGRATION_LOCK = 0x5265_7665_6C69_6F
 """Postgres locks by number; this one is ours."""
+
+
+class NewerError(Exception):
+    """The database has a migration that this version does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +65,10 @@ def open_engine(url: str) -> Engine:
     A commit under the execution option ``revelio_write="durable"`` is on disk when it returns, on SQLite (WAL) as on
     Postgres; one under ``"quick"`` outlives the process, but perhaps not a power cut.
     """
+    shown = "named in the settings"  # what does not parse may hold a password anywhere
     try:
         address = _address(url)
+        shown = url
         if address.get_backend_name() == "sqlite":
             if address.database and address.database != ":memory:":
                 Path(address.database).parent.mkdir(parents=True, exist_ok=True)
@@ -68,17 +82,26 @@ def open_engine(url: str) -> Engine:
         else:
             raise ArgumentError("Revelio keeps its store in SQLite (sqlite:///FILE) or Postgres (postgresql://USER@HOST/NAME)")
         migrate(engine)
+    except NewerError as error:
+        raise StoreError(f"the database {shown} was written by a newer version of Revelio ({error}); upgrade Revelio") from error
+    except UnicodeDecodeError as error:
+        raise StoreError(f"the database {shown} is damaged: it holds text that is none; restore it from a backup") from error
     except (ArgumentError, CommandError, ImportError, OSError, SQLAlchemyError) as error:
-        raise StoreError(f"the database {url} cannot be opened: {reason(error)}; check the setting `database`") from error
+        raise StoreError(f"the database {shown} cannot be opened: {reason(error)}; check the setting `database`") from error
     return engine
 
 
 def migrate(engine: Engine) -> None:
-    """Apply the migrations that the database lacks. Two processes that start together take turns."""
+    """Apply the migrations that the database lacks; ``NewerError`` where it has others. Two processes take turns."""
     with engine.execution_options(revelio_write="durable").begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
-        command.upgrade(config(connection), "head")
+        known = config(connection)
+        there = set(MigrationContext.configure(connection).get_current_heads())
+        unknown = there - {script.revision for script in ScriptDirectory.from_config(known).walk_revisions()}
+        if unknown:
+            raise NewerError(f"revision {sorted(unknown)[0]}")
+        command.upgrade(known, "head")
 
 
 def _address(url: str) -> URL:
@@ -141,9 +164,34 @@ def as_store_error(doing: str, *, leave: type[SQLAlchemyError] | None = None) ->
         if leave is not None and isinstance(error, leave):
             raise
         raise StoreError(f"cannot {doing}: {reason(error)}; is the disk full, or the database locked or gone?") from error
+    except (UnicodeDecodeError, ValidationError) as error:
+        raise StoreError(f"cannot {doing}: the database is damaged ({type(error).__name__}); restore it from a backup") from error
 
 
 def reason(error: Exception) -> str:
     """The first line of the database's own words."""
     words = str(getattr(error, "orig", None) or error)
     return words.splitlines()[0] if words else type(error).__name__
+
+
+def check(engine: Engine) -> None:
+    """``StoreError`` where the database does not answer, lacks a table, or its disk has no room left."""
+    with as_store_error("read the database"), engine.connect() as connection:
+        missing = sorted(Base.metadata.tables.keys() - set(inspect(connection).get_table_names()))
+        for table in () if missing else Base.metadata.sorted_tables:
+            connection.execute(select(table).limit(1)).first()
+    if missing:
+        raise StoreError(f"the database lacks the table {missing[0]}; restore it from a backup")
+    if engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:"):
+        _check_disk(Path(str(engine.url.database)))
+
+
+def _check_disk(file: Path) -> None:
+    try:
+        free = shutil.disk_usage(file.parent).free
+    except OSError as error:
+        raise StoreError(f"the folder of the database {file} is gone: {error}") from error
+    if free < _LEAST_FREE:
+        raise StoreError(f"the disk of the database {file} is full: {free / 1e3:,.0f} kB are free; make room on it")
+    if not os.access(file, os.W_OK):
+        raise StoreError(f"the database {file} cannot be written; is it read-only, or removed?")

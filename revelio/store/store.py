@@ -19,7 +19,7 @@ from revelio.errors import NotFoundError, StoreError
 from revelio.store.accounts import Accounts
 from revelio.store.audit import Actor, AuditTrail, audit_row
 from revelio.store.credentials import Sessions, Tokens
-from revelio.store.engine import Database, as_store_error
+from revelio.store.engine import Database, as_store_error, check
 from revelio.store.masking import mask
 from revelio.store.replays import Replays
 from revelio.store.snapshots import Snapshots
@@ -112,9 +112,8 @@ class Store:
         self.database.close()
 
     def ping(self) -> None:
-        """Ask the database something; ``StoreError`` when it does not answer."""
-        with as_store_error("read the database"), Session(self.database.engine) as session:
-            session.execute(select(RecommendationRow.id).limit(1))
+        """``StoreError`` where the database does not answer, lacks a table, or its disk has no room left."""
+        check(self.database.engine)
 
     def save(self, recommendation: Recommendation, *, recorded: str | None = None) -> SavedAnswer:
         """Save an answer with its report masked. The new id is hard to guess, because it grants access to the answer."""
