@@ -10,7 +10,7 @@ import fault_injection.inject as inject_module
 from fault_injection import steps
 from fault_injection.apps import App, app_named
 from fault_injection.inject import inject, open_faults, undo
-from fault_injection.kinds import kind_named, kinds, network_buffers, resource
+from fault_injection.kinds import kind_named, kinds, network, network_buffers, resource
 from fault_injection.kinds.configuration import Misconfigured
 from fault_injection.mechanisms import database, redis_server, small_disk
 from fault_injection.spec import Effect, Fault
@@ -45,7 +45,7 @@ def world(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         monkeypatch.setattr(redis_server, name, getattr(made, f"redis_{name}"))
     for act in ("carry_over", "fill", "carry_back"):
         monkeypatch.setattr(small_disk, act, getattr(made, act))
-    for module in (resource, network_buffers):
+    for module in (resource, network, network_buffers):
         monkeypatch.setattr(module, "SAMPLE_S", 0.01)
     monkeypatch.setattr(inject_module, "RECOVERY_S", 0.1)
     monkeypatch.setattr(inject_module, "answers", lambda app, place, engine, seconds: 0.01)
