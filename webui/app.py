@@ -26,9 +26,9 @@ from webui.middleware.metrics import RequestMetrics
 from webui.middleware.security import BodyLimit, SameOrigin, SecurityHeaders
 from webui.pages import pages
 from webui.pages.accounts import account_pages
-from webui.pages.oidc import provider_pages
+from webui.pages.oidc import oidc_pages
 from webui.startup import open_store, require_safe_address
-from webui.views.api_docs import reference
+from webui.views.api_docs import api_docs
 from webui.views.templating import STATIC
 from webui.webhooks.routes import webhooks
 
@@ -80,7 +80,7 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None) ->
     app.state.service = service
     app.state.sign_in_rate_limit = SignInRateLimit()
     add_handlers(app)
-    for router in (api, accounts_api, account_pages, provider_pages, probes, reference, pages, webhooks(settings, service)):
+    for router in (api, accounts_api, account_pages, oidc_pages, probes, api_docs, pages, webhooks(settings, service)):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     # The last one added is the first to see a request.

@@ -97,17 +97,17 @@ def mcp_server(service: Service) -> MCPServer[None]:
     @server.tool(annotations=_READS)
     def list_places() -> PlacesView:
         """List the live systems and the recorded incidents."""
-        return _told(lambda: PlacesView(systems=list(service.systems), incidents=[r.id for r in service.recorded()]))
+        return _as_tool_error(lambda: PlacesView(systems=list(service.systems), incidents=[r.id for r in service.recorded()]))
 
     @server.tool(annotations=_WRITES)
     def recommend(report: Report, system: System = None, incident: Incident = None, k: Count = 5) -> AnswerView:
         """Rank the debugging queries that most probably show the root cause behind a report. Nothing is run yet."""
-        return _told(lambda: _answer(_ask(service, report, system, incident, k)))
+        return _as_tool_error(lambda: _answer(_ask(service, report, system, incident, k)))
 
     @server.tool(annotations=_WRITES)
     def run_query(recommendation_id: AnswerId, query_id: QueryId) -> EvidenceView:
         """Run one query of an answer, read only, in that answer's own window, and see its evidence."""
-        return _told(
+        return _as_tool_error(
             lambda: _evidence(
                 service.run(recommendation_id, query_id), service.answer(recommendation_id).recommendation.incident.evidence
             )
@@ -124,7 +124,7 @@ def mcp_server(service: Service) -> MCPServer[None]:
         note: Annotated[str, Field(max_length=4000, description="A note, for example the cause")] = "",
     ) -> KeptView:
         """Report whether a query showed the cause. Revelio learns from it, so report only facts."""
-        return _told(lambda: _keep(service, recommendation_id, query_id, verdict, note))
+        return _as_tool_error(lambda: _keep(service, recommendation_id, query_id, verdict, note))
 
     return server
 
@@ -145,7 +145,7 @@ def _keep(
     return KeptView()
 
 
-def _told(act: Callable[[], T]) -> T:
+def _as_tool_error(act: Callable[[], T]) -> T:
     """What we raise on purpose reaches the assistant in words; anything else is logged, and hidden from it."""
     try:
         return act()

@@ -35,7 +35,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class FoundAnswer:
     """One answer of the history; ``note`` came with its best verdict."""
 
     entry: HistoryEntry
@@ -46,7 +46,7 @@ class Remembered:
 class Found:
     """One page of a search, newest first, and how many answers match in all."""
 
-    answers: tuple[Remembered, ...]
+    answers: tuple[FoundAnswer, ...]
     total: int
 
 
@@ -69,7 +69,7 @@ def search_history(store: Store, wanted: Search, *, limit: int = 25, offset: int
         best.setdefault(one.recommendation_id, (cast(Verdict, one.verdict), one.note))
     return Found(
         tuple(
-            Remembered(HistoryEntry(*f, verdict=best[f.id][0] if f.id in best else None), best.get(f.id, ("", ""))[1])
+            FoundAnswer(HistoryEntry(*f, verdict=best[f.id][0] if f.id in best else None), best.get(f.id, ("", ""))[1])
             for f in found
         ),
         total,

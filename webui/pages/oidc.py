@@ -15,10 +15,10 @@ from webui.views.account_contexts import SignInPage
 from webui.views.templating import render
 
 _MINUTES = 10
-provider_pages = APIRouter(include_in_schema=False)
+oidc_pages = APIRouter(include_in_schema=False)
 
 
-@provider_pages.get("/sign-in/provider")
+@oidc_pages.get("/sign-in/provider")
 def leave(request: Request, service: ServiceDep, next: str = "") -> Response:  # noqa: A002
     """To the provider, with what must come back in a cookie."""
     try:
@@ -31,7 +31,7 @@ def leave(request: Request, service: ServiceDep, next: str = "") -> Response:  #
     return response
 
 
-@provider_pages.get("/sign-in/back")
+@oidc_pages.get("/sign-in/back")
 def come_back(request: Request, service: ServiceDep) -> Response:
     """Return from the provider: start a session, and add the user at the first sign-in."""
     try:

@@ -27,7 +27,7 @@ _ADDED = "Added by re-ranking"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class OrderedAnswer:
     """An answer in the order that is shown. ``moved`` says of each query why it stands there; "" where nothing has to be said.
 
     ``trouble`` is why re-ranking failed; "" otherwise.
@@ -39,17 +39,17 @@ class Shown:
     trouble: str = ""
 
 
-def shown(service: Service, saved: SavedAnswer, reordered: bool) -> Shown:
+def shown(service: Service, saved: SavedAnswer, reordered: bool) -> OrderedAnswer:
     """The answer in its original order, or re-ranked with results."""
     answer, trouble = saved.recommendation, ""
     if reordered:
         try:
             anew = service.rerank(saved.recommendation, saved.given)
-            return Shown(anew.recommendation, tuple(m.because for m in anew.rank_changes), reordered=True)
+            return OrderedAnswer(anew.recommendation, tuple(m.because for m in anew.rank_changes), reordered=True)
         except RevelioError as error:
             trouble = str(error)
     moved = tuple(_ADDED if q.rank > saved.given else "" for q in answer.queries)
-    return Shown(answer, moved, trouble=trouble)
+    return OrderedAnswer(answer, moved, trouble=trouble)
 
 
 def answer_page(

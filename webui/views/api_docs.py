@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from webui.views.contexts import Page
 from webui.views.templating import render
 
-reference = APIRouter(include_in_schema=False)
+api_docs = APIRouter(include_in_schema=False)
 Schema = dict[str, Any]
 
 
@@ -61,7 +61,7 @@ class ApiShape:
 
 @dataclass(frozen=True, slots=True)
 class ApiPage(Page):
-    """The API's reference, from its own OpenAPI description."""
+    """The API reference, from the OpenAPI description."""
 
     template: ClassVar[str] = "api.html"
     here: ClassVar[str] = "api"
@@ -69,7 +69,7 @@ class ApiPage(Page):
     shapes: tuple[ApiShape, ...]
 
 
-@reference.get("/api/docs")
+@api_docs.get("/api/docs")
 def docs(request: Request) -> Response:
     """The HTML page, or the OpenAPI document for clients that accept JSON."""
     description = request.app.openapi()

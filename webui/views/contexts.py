@@ -9,12 +9,12 @@ from revelio.health import Health
 from revelio.ranker.versions import LastRun, Version
 from revelio.service import SystemSnapshot
 from revelio.store import Verdict
-from revelio.store.history import Remembered
+from revelio.store.history import FoundAnswer
 from revelio.types import QueryTemplate
 from webui.views.callgraph import CallGraph
 from webui.views.evidence import EvidenceView
 from webui.views.model import ModelFolder
-from webui.views.settings import SettingInForce
+from webui.views.settings import ActiveSetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class HistoryPage(Page):
 
     template: ClassVar[str] = "history.html"
     here: ClassVar[str] = "history"
-    answers: tuple[Remembered, ...]
+    answers: tuple[FoundAnswer, ...]
     total: int
     first: int
     filters: HistoryFilters
@@ -280,7 +280,7 @@ class SettingsGroup:
     """The settings of the server ("") or of one system."""
 
     system: str
-    settings: tuple[SettingInForce, ...]
+    settings: tuple[ActiveSetting, ...]
 
 
 @dataclass(frozen=True, slots=True)

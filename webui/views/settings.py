@@ -21,7 +21,7 @@ _SECRET_PARAMETER = re.compile(r"([?&][^=&\s]*(?:token|secret|passw|key|sig)[^=&
 
 
 @dataclass(frozen=True, slots=True)
-class SettingInForce:
+class ActiveSetting:
     """One setting. ``source`` is the variable, the file, "default" or "given at the start"."""
 
     name: str
@@ -36,14 +36,14 @@ class SettingInForce:
         return parts[1] if parts[0] == "systems" and len(parts) > 1 else ""
 
 
-def settings_in_force(settings: Settings, environment: Mapping[str, str] = os.environ) -> tuple[SettingInForce, ...]:
+def active_settings(settings: Settings, environment: Mapping[str, str] = os.environ) -> tuple[ActiveSetting, ...]:
     """All of them, flat, in the order of their declaration."""
     path = Path(environment.get("REVELIO_CONFIG", "revelio.toml"))
     written = _read(path)
     defaults = {leaf.name: leaf.value for leaf in _leaves(Settings.model_construct())}
     variables = {name.upper() for name in environment}
     return tuple(
-        SettingInForce(leaf.name, masked(leaf.name, leaf.value), _source(leaf, path, written, defaults, variables), leaf.about)
+        ActiveSetting(leaf.name, masked(leaf.name, leaf.value), _source(leaf, path, written, defaults, variables), leaf.about)
         for leaf in _leaves(settings)
     )
 

@@ -61,47 +61,47 @@ class TakenView(BaseModel):
 
 
 def webhooks(settings: Settings, service: Service) -> APIRouter:
-    """Every route of this file, with what works behind them. It starts and ends with the application."""
-    behind = WebhookRuntime(settings, service)
-    assistants = McpEndpoint(behind.service)
+    """Every route of this file, with their runtime. It starts and ends with the application."""
+    runtime = WebhookRuntime(settings, service)
+    mcp = McpEndpoint(runtime.service)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        threading.Thread(target=behind.alerts.resume, name="alerts-resume", daemon=True).start()
-        async with assistants.running():
+        threading.Thread(target=runtime.alerts.resume, name="alerts-resume", daemon=True).start()
+        async with mcp.running():
             yield
-        await asyncio.to_thread(behind.close)
+        await asyncio.to_thread(runtime.close)
 
-    router = APIRouter(lifespan=lifespan, routes=[assistants.route])
-    _add_slack(router, behind)
-    _add_alerts(router, behind)
+    router = APIRouter(lifespan=lifespan, routes=[mcp.route])
+    _add_slack(router, runtime)
+    _add_alerts(router, runtime)
     return router
 
 
-def _add_slack(router: APIRouter, behind: WebhookRuntime) -> None:
+def _add_slack(router: APIRouter, runtime: WebhookRuntime) -> None:
     async def from_slack(request: Request) -> Response:
-        bot = behind.bot
+        bot = runtime.bot
         if bot is None:
-            raise HTTPException(404, behind.why_no_bot)
+            raise HTTPException(404, runtime.why_no_bot)
         from revelio.integrations.slack.transport import over_http  # noqa: PLC0415 -- as above
 
         body, headers = await request.body(), dict(request.headers)
-        answer = await behind.do(lambda: over_http(bot, body, headers))
+        answer = await runtime.do(lambda: over_http(bot, body, headers))
         return Response(answer.body, answer.status, {k: v[0] for k, v in answer.headers.items()})
 
     for path in ("events", "commands", "actions"):
         router.add_api_route(f"/slack/{path}", from_slack, methods=["POST"], include_in_schema=False)
-    add_slack_pages(router, behind)
+    add_slack_pages(router, runtime)
 
 
-def _add_alerts(router: APIRouter, behind: WebhookRuntime) -> None:
+def _add_alerts(router: APIRouter, runtime: WebhookRuntime) -> None:
     async def from_source(source: Source, request: Request) -> TakenView:
         body = await request.body()
-        _authenticate(source, request, body, behind.settings)
-        alert = _alert(source, body, behind.settings.alerts.system_label)
+        _authenticate(source, request, body, runtime.settings)
+        alert = _alert(source, body, runtime.settings.alerts.system_label)
         if alert is None:
             return TakenView(outcome="ignored", incident=None)
-        taken = await behind.do(lambda: behind.alerts.take(alert))
+        taken = await runtime.do(lambda: runtime.alerts.take(alert))
         return TakenView(outcome=taken.outcome, incident=_view(taken.incident) if taken.incident else None)
 
     for source in ("alertmanager", "pagerduty", "grafana"):
@@ -121,11 +121,11 @@ def _add_alerts(router: APIRouter, behind: WebhookRuntime) -> None:
 
     async def list_alerts() -> list[AlertView]:
         """The latest incidents opened by alerts, newest first."""
-        return [_view(i) for i in await behind.do(behind.alerts.store.latest)]
+        return [_view(i) for i in await runtime.do(runtime.alerts.store.latest)]
 
     async def show_alert(incident_id: Annotated[int, Path(ge=1, lt=2**63)]) -> AlertView:
         """One of them, with the id of its answer once that is there."""
-        return _view(await behind.do(lambda: behind.alerts.store.get(incident_id)))
+        return _view(await runtime.do(lambda: runtime.alerts.store.get(incident_id)))
 
     router.add_api_route(
         "/api/v1/webhooks/incidents",

@@ -27,22 +27,22 @@ class InstalledPage(Page):
     workspace: str
 
 
-def add_slack_pages(router: APIRouter, behind: WebhookRuntime) -> None:
+def add_slack_pages(router: APIRouter, runtime: WebhookRuntime) -> None:
     """``/slack/install`` and where Slack sends people back to. Who gets in may ask about every system, so both are an admin's."""
 
     async def install() -> Response:
-        installing = behind.installing
+        installing = runtime.installing
         if installing is None:
             raise HTTPException(404, _NOT_HERE)
-        away = await behind.do(installing.leave)
+        away = await runtime.do(installing.leave)
         return Response(status_code=302, headers={name: away.headers[name][0] for name in ("location", "set-cookie")})
 
     async def come_back(request: Request) -> Response:
-        installing = behind.installing
+        installing = runtime.installing
         if installing is None:
             raise HTTPException(404, _NOT_HERE)
         query, cookie = dict(request.query_params), request.headers.get("cookie", "")
-        back = await behind.do(lambda: installing.come_back(query, cookie))
+        back = await runtime.do(lambda: installing.come_back(query, cookie))
         installed = back.status == 200
         page = render(request, InstalledPage(back.body)) if installed else problem_response(request, back.status, back.body)
         for cookie in back.headers.get("set-cookie", ()):

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from revelio.settings import Settings
-from webui.views.settings import HIDDEN, masked, settings_in_force, without_passwords
+from webui.views.settings import HIDDEN, active_settings, masked, without_passwords
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_each_setting_names_its_source(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("REVELIO_CONFIG", str(file))
     monkeypatch.setenv("REVELIO_MAX_REPORT_CHARS", "500")
     settings = Settings().model_copy(update={"port": 9000})
-    found = {s.name: (s.value, s.source) for s in settings_in_force(settings)}
+    found = {s.name: (s.value, s.source) for s in active_settings(settings)}
     assert found["timeout_s"] == ("2.0", str(file))
     assert found["max_report_chars"] == ("500", "REVELIO_MAX_REPORT_CHARS")
     assert found["port"] == ("9000", "given at the start")
@@ -51,5 +51,5 @@ def test_each_setting_names_its_source(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_every_setting_has_a_row() -> None:
-    tops = {s.name.split(".")[0] for s in settings_in_force(Settings(systems={}), {})}
+    tops = {s.name.split(".")[0] for s in active_settings(Settings(systems={}), {})}
     assert tops == set(Settings.model_fields)
