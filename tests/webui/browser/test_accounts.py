@@ -102,7 +102,7 @@ def test_an_admin_lets_somebody_in_who_signs_in(
     page.get_by_label("Valid for days").fill("90")
     page.get_by_role("button", name="Create token").click()
     token = page.locator("#fresh-token").text_content() or ""
-    expect(page.get_by_role("status")).to_contain_text("shown this once")
+    expect(page.get_by_role("status")).to_contain_text("shown only once")
     look("account-token")
     page.goto(f"{served.address}/account")
     assert token.startswith("rvl_") and token not in page.content()
