@@ -1,4 +1,4 @@
-"""Systems that can be asked: one that runs now, and one that was recorded. Pages, API and command line treat both alike."""
+"""Systems to query: live ones and recorded ones, behind the same methods."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ GRACE_S = 0.5
 """How much longer than one request's limit a whole snapshot may take, in seconds."""
 
 INVENTORY_S = 600.0
-"""How long what a tool named last is taken to be there when the tool does not answer, in seconds."""
+"""How long the last inventory of a tool is used when the tool does not answer, in seconds."""
 
 REQUESTS = 2
-"""A question may take as long as this many requests one after the other."""
+"""A query may take as long as this many requests in sequence."""
 
 T = TypeVar("T")
 
@@ -61,11 +61,11 @@ class System:
 
     @property
     def project(self) -> str:
-        """The name that its parts carry in the backends."""
+        """The project name in its backends."""
         return self.settings.project or self.name
 
     def ping(self) -> tuple[ToolState, ...]:
-        """Ask every backend for a sign of life, in parallel."""
+        """Check every backend, in parallel."""
         answers = self._all({name: tool.ping for name, tool in self.tools.items()})
         return tuple(
             ToolState(name, False, answer.reason) if isinstance(answer, SourceError) else ToolState(name, True, answer)
@@ -74,7 +74,7 @@ class System:
 
     @traced("revelio.snapshot")
     def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
-        """What all tools see at one glance. A moment (Unix seconds) stands for the window that ends there.
+        """A snapshot of all tools. A time (Unix seconds) stands for the window that ends then.
 
         Tools are asked in parallel; those that fail or exceed the limit are named in ``missing``, and what they named within
         the last ten minutes is taken to be still there. Never raises ``SourceError``.
@@ -95,11 +95,11 @@ class System:
         return replace(whole, entities=tuple(sorted(known | set(whole.entities)))) if known else whole
 
     def scope(self, evidence: Evidence) -> Scope:
-        """Where and when that evidence was seen."""
+        """The scope of that evidence."""
         return Scope(self.project, evidence.window, evidence.baseline)
 
     def retrospective(self, query: Query) -> bool:
-        """Whether it can be run later on as well as now."""
+        """Whether its backend can answer for a past window."""
         tool = self.tools.get(query.template.tool)
         return tool is None or tool.retrospective
 
@@ -109,12 +109,12 @@ class System:
         return _plain(query) if tool is None else tool.render(query, self._scope(scope))
 
     def link(self, query: Query, scope: Scope | Evidence) -> str | None:
-        """The address that opens it in its tool's own page."""
+        """The URL that opens it in the page of its tool."""
         tool = self.tools.get(query.template.tool)
         return None if tool is None else tool.link(query, self._scope(scope))
 
     def run(self, query: Query, scope: Scope | Evidence) -> Result:
-        """Execute it where and when the evidence was seen; ``SourceError`` when its backend does not answer as it should."""
+        """Execute it in the scope of the evidence; ``SourceError`` when its backend fails."""
         name = query.template.tool
         tool = self.tools.get(name)
         if tool is None:
@@ -125,7 +125,7 @@ class System:
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
 
     def close(self) -> None:
-        """Let the tools that hold connections or threads give them up."""
+        """Close the connections and threads of the tools."""
         for tool in self.tools.values():
             give_up = getattr(tool, "close", None)
             if give_up is not None:
@@ -147,14 +147,14 @@ class System:
     def _all(self, asks: Mapping[str, Callable[[], T]]) -> dict[str, T | SourceError]:
         """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
         deadline = time.monotonic() + self.limits.seconds + GRACE_S
-        begun = {name: self._concurrency[name].submit(ask) for name, ask in asks.items()}
-        told: dict[str, T | SourceError] = {}
-        for name, answer in begun.items():
+        futures = {name: self._concurrency[name].submit(ask) for name, ask in asks.items()}
+        found: dict[str, T | SourceError] = {}
+        for name, answer in futures.items():
             try:
-                told[name] = self._in_time(name, answer, deadline)
+                found[name] = self._in_time(name, answer, deadline)
             except SourceError as error:
-                told[name] = error
-        return told
+                found[name] = error
+        return found
 
     def _in_time(self, name: str, answer: Future[T], deadline: float) -> T:
         try:
@@ -171,7 +171,7 @@ class System:
 
 
 class RecordedSystem:
-    """A system as it was when an incident was recorded: queries answer what they answered then."""
+    """A recorded system: queries return their recorded results."""
 
     def __init__(self, record: Record, catalog: Catalog, settings: SystemSettings | None = None) -> None:
         """``settings``, when the system is still known, give addresses for deep links."""
@@ -183,7 +183,7 @@ class RecordedSystem:
 
     @property
     def project(self) -> str:
-        """The name that its parts carried in the backends."""
+        """The project name in its backends."""
         return self.settings.project or self.name
 
     def ping(self) -> tuple[ToolState, ...]:
@@ -191,11 +191,11 @@ class RecordedSystem:
         return tuple(ToolState(tool.name, True, "recorded") for tool in self.catalog.tools)
 
     def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
-        """The recorded evidence, whatever moment is asked for."""
+        """The recorded evidence, whatever the scope."""
         return self.record.evidence
 
     def scope(self, evidence: Evidence) -> Scope:
-        """Where and when that evidence was seen."""
+        """The scope of that evidence."""
         return Scope(self.project, evidence.window, evidence.baseline)
 
     def render(self, query: Query, scope: Scope | Evidence) -> str:

@@ -46,7 +46,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class LogPattern:
-    """Log lines of one entity that differ only in their variable parts: how many there were then and now."""
+    """Log lines of one entity that differ only in their variable parts, with their counts in window and baseline."""
 
     entity: Entity
     level: str
@@ -59,7 +59,7 @@ class LogPattern:
 
 @dataclass(frozen=True, slots=True)
 class SpanFigures:
-    """What the spans of one operation did in one window. ``self_ms`` is mean time not spent in child spans."""
+    """Statistics of the spans of one operation in one window. ``self_ms`` is the mean time outside child spans."""
 
     count: int = 0
     errors: int = 0
@@ -81,7 +81,7 @@ class SpanStat:
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """Something discrete that changed: a container stopped, a limit or an image was changed, an alert fired."""
+    """A discrete change: a container stopped, a limit or an image changed, an alert fired."""
 
     entity: Entity
     at: float
@@ -92,10 +92,10 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A ready-made figure of an entity, for systems whose raw telemetry is not to be had.
+    """A summary feature of an entity, for systems whose raw telemetry is not available.
 
-    Without a ``baseline`` it is compared with the same figure of other entities, and where there are none taken for a
-    distance from normal itself.
+    Without a ``baseline`` it is compared with the same feature of other entities; without those it is read as a deviation
+    in σ.
     """
 
     entity: Entity
@@ -106,7 +106,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What all tools saw at one glance. ``missing`` names the sources that did not answer: dead is not the same as empty.
+    """A snapshot of all tools. ``missing`` names the sources that did not answer: unavailable is not the same as empty.
 
     ``sources`` are those that did; where they are known, a query is a candidate only if this evidence holds what it reads.
     Recordings that do not say are taken to have had every source.
@@ -125,7 +125,7 @@ class Evidence:
 
     @property
     def shows(self) -> bool:
-        """Whether any tool saw anything, be it ordinary."""
+        """Whether any tool returned data, normal or not."""
         return any((self.series, self.logs, self.spans, self.changes, self.features))
 
 
@@ -139,7 +139,7 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Which part of the evidence a template looks at: the glance at what running it would show.
+    """Which part of the snapshot comes closest to what running a template returns.
 
     ``source`` is ``series``, ``logs``, ``spans``, ``changes`` or ``features``; ``metric`` names the series, span figure,
     log level, changed field or feature; ``direction`` is the bad one.
@@ -152,7 +152,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class QueryTemplate:
-    """A question that one tool can answer. ``body`` holds ``${blank}`` placeholders; its syntax is the tool's own business."""
+    """A query of one tool with ``${name}`` placeholders in ``body``, whose syntax is that of the tool."""
 
     id: str
     tool: str
@@ -259,7 +259,7 @@ class Result:
 class RecordedResult:
     """The result that a candidate query had when its incident was recorded.
 
-    ``healthy_signal`` is what the same query said of the baseline; None when nobody asked, as where ``result`` shows nothing.
+    ``healthy_signal`` is the signal of the same query on the baseline; None when it was not run, as for a normal ``result``.
     """
 
     template: str
@@ -270,7 +270,7 @@ class RecordedResult:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What somebody learned by running a query: how strongly its result speaks of a fault, in [0, 1]."""
+    """The signal in [0, 1] that running a query gave: how strongly its result points at a fault."""
 
     template: str
     bindings: tuple[tuple[str, str], ...]

@@ -42,7 +42,7 @@ def _template(template: QueryTemplate) -> list[str]:
     return [
         f"### {template.title}",
         "",
-        f"`{template.id}` · blanks: {blanks} · at a glance: {reads}",
+        f"`{template.id}` · blanks: {blanks} · reads: {reads}",
         "",
         template.shows,
         "",

@@ -11,7 +11,7 @@ from revelio.presentation.panels import Chart, Line
 from revelio.types import Series, Window
 
 MAX_LINES = 8
-"""Lines in one chart; more cannot be told apart."""
+"""Lines in one chart; more cannot be distinguished."""
 
 
 def charts(series: Sequence[Series], baseline: Window, window: Window) -> Iterator[Chart]:

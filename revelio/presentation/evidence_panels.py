@@ -1,4 +1,4 @@
-"""From a query's result to what is shown of it."""
+"""The panels that draw a result, chosen by its kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from revelio.types import Evidence, Result
 
 
 def evidence_panels(result: Result, evidence: Evidence) -> EvidencePanels:
-    """What a query showed that was run in the evidence's window."""
+    """The panels of a query that was run in the window of the evidence."""
     return EvidencePanels(
         summary=result.summary,
         reason=result.reason if result.reason != result.summary else "",

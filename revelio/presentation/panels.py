@@ -1,4 +1,4 @@
-"""What evidence looks like, as plain values: drawers differ, what they draw does not. Figures are finite or None."""
+"""Evidence to draw, as plain values shared by page, terminal and messages. Numbers are finite or None."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class Waterfall:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Things of one sort, now and before: log lines of one pattern, packets of one flow, spans of one operation.
+    """One item now and before: log lines of a pattern, packets of a flow, spans of an operation.
 
-    ``before`` is None where nobody knows; ``mark`` says what stands out about it.
+    ``before`` is None where it is unknown; ``mark`` says what is anomalous.
     """
 
     label: str
@@ -91,7 +91,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Something that happened at one moment; ``during`` when it was in the window."""
+    """A change at one time; ``during`` when it was in the window."""
 
     at: float
     entity: str
@@ -103,7 +103,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What happened, oldest first."""
+    """Changes, oldest first."""
 
     moments: tuple[Moment, ...]
     baseline: Window
@@ -124,7 +124,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Who waits for whom: under each, those that it holds up."""
+    """Blocked sessions under the session that blocks them."""
 
     title: str
     nodes: tuple[Node, ...]

@@ -16,7 +16,7 @@ SLOW_SHARE = 0.25
 
 
 def waterfall(spans: Sequence[Span]) -> Waterfall | None:
-    """The trace in call order; a span whose parent is not here starts a tree of its own. None of no spans."""
+    """The trace in call order; a span whose parent is missing starts another tree. None without spans."""
     if not spans:
         return None
     begin = min(s.start for s in spans)
@@ -76,7 +76,7 @@ def _children(spans: Sequence[Span]) -> dict[str | None, list[Span]]:
 
 
 def _call_order(children: Mapping[str | None, Sequence[Span]]) -> Iterator[tuple[Span, int]]:
-    """Depth first by start time. Spans that are each other's callers are nobody's and do not come."""
+    """Depth first by start time. Spans in a cycle of parents are left out."""
     waiting = [(span, 0) for span in reversed(children.get(None, ()))]
     while waiting:
         span, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""What a tool is. Everything that talks to a backend goes through this protocol."""
+"""The protocol of tools; every request to a backend goes through one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from revelio.types import Evidence, Query, Result, Window
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where and when to look: the system's project name in its backends, the incident's window and its baseline."""
+    """The project name of a system in its backends, and the window and baseline of an incident."""
 
     project: str
     window: Window
@@ -32,19 +32,19 @@ class Tool(Protocol):
 
     name: str
     retrospective: bool
-    """Whether it can be asked later on what it would say now; else it is asked while what it looks at lasts."""
+    """Whether its backend answers for past windows; otherwise it is queried while the incident lasts."""
 
     def ping(self) -> str:
         """The backend's version or state in a few words."""
 
     def snapshot(self, scope: Scope) -> Evidence:
-        """What the tool sees at a glance, with a small fixed number of requests; only its own parts are filled."""
+        """A snapshot of its backend, with a small fixed number of requests; only its own parts are filled."""
 
     def render(self, query: Query, scope: Scope) -> str:
-        """The query in the tool's own language, every value escaped for it. Needs no backend."""
+        """The query in the language of the tool, every value escaped. Needs no backend."""
 
     def link(self, query: Query, scope: Scope) -> str | None:
-        """The address that opens the query in the tool's own page; None when no base address is set."""
+        """The URL that opens the query in the page of the tool; None when no base URL is set."""
 
     def run(self, query: Query, scope: Scope) -> Result:
         """Execute it, read only, within the limits."""

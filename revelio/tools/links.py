@@ -1,4 +1,4 @@
-"""Addresses that open a query in somebody's own page. Values are put in by encoders, never joined as text."""
+"""URLs that open a query in the page of its tool. Values are encoded, never concatenated as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tool is which: the one place where the core learns of implementations."""
+"""Tools by name: the one place where the core knows implementations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings of a store as series over baseline and window, and what they say about a query."""
+"""Samples of a store as series over baseline and window, and the verdict that they give on a query."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from revelio.tools.samples import Sample
 from revelio.types import Entity, Query, Series
 
 RATE_S = 10.0
-"""Counters are turned into rates over this long, as the catalog's PromQL does: sessions report theirs in lumps."""
+"""Seconds over which counters become rates, as in the PromQL of the catalog: sessions report theirs in bursts."""
 
 LATE_S = 10.0
-"""A question asked so shortly after its window still sees the window's end."""
+"""A query that runs this shortly after its window still sees the end of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How strongly a query's figures point at a fault, and in which words. ``series`` are those that were looked at."""
+    """How strongly the series of a query point at a fault, in numbers and words. ``series`` are those it reads."""
 
     signal: float
     summary: str
@@ -30,7 +30,7 @@ class Verdict:
 
 
 def is_counter(metric: Metric) -> bool:
-    """Whether what is read is a sum since the statistics began: its unit is one of a rate."""
+    """Whether the value is a sum since the statistics began: its unit is that of a rate."""
     return metric.unit.endswith("/s")
 
 
@@ -51,7 +51,7 @@ def series_of(samples: Sequence[Sample], metrics: Iterable[Metric], scope: Scope
 
 
 def verdict(query: Query, series: Iterable[Series], metrics: Iterable[Metric], scope: Scope, server: str) -> Verdict:
-    """What the figures that the query's template reads say, the furthest of them first."""
+    """The verdict on the series that the template of the query reads, the largest deviation first."""
     measures = {m.name: m for m in metrics}
     bound = {value for _, value in query.bindings} | {server}
     judged = []
@@ -78,7 +78,7 @@ def verdict(query: Query, series: Iterable[Series], metrics: Iterable[Metric], s
 
 
 def increase(samples: Sequence[Sample], metric: str, name: str, scope: Scope) -> float | None:
-    """How much a counter grew since the window began, up to the latest reading; None where nobody looked before then."""
+    """How much a counter grew since the window began, up to the latest sample; None without a sample before that."""
     earlier = [r for r in samples if r.at <= scope.window.start]
     start = earlier[-1] if earlier else None
     end = samples[-1].values.get((metric, name)) if samples else None
@@ -108,12 +108,12 @@ def _one(used: Sequence[tuple[Sample, float]], metric: Metric, name: str, scope:
     return Series(entity, metric.name, metric.unit, tuple(at for at, _ in points), tuple(value for _, value in points))
 
 
-def _stand_in(reading: Sample, metric: Metric, name: str, scope: Scope) -> list[tuple[float, float]]:
+def _stand_in(sample: Sample, metric: Metric, name: str, scope: Scope) -> list[tuple[float, float]]:
     middle = scope.baseline.start + scope.baseline.seconds / 2
     if metric.absent_is_zero:
         return [(middle, 0.0)]
-    if is_counter(metric) and reading.counting_s > 0:
-        return [(middle, reading.values.get((metric.name, name), 0.0) / reading.counting_s)]
+    if is_counter(metric) and sample.counting_s > 0:
+        return [(middle, sample.values.get((metric.name, name), 0.0) / sample.counting_s)]
     return []
 
 
@@ -127,7 +127,7 @@ def _rate(used: Sequence[tuple[Sample, float]], metric: str, name: str) -> float
     before = start.values.get((metric, name))
     if before is None:
         return 0.0
-    # A counter that went down began anew: all it shows was counted since.
+    # A counter that went down was reset: its value was counted since.
     return max(value - before if value >= before else value, 0.0) / max(last.at - start.at, 1e-3)
 
 
@@ -137,5 +137,5 @@ def _words(series: Series, before: Sequence[float], now: Sequence[float]) -> str
 
 
 def _spoken(metric: str) -> str:
-    """A metric's name in words, without the store's prefix that keeps it apart from other tools' metrics."""
+    """A metric's name in words, without the prefix of its store."""
     return metric.removeprefix("pg_").removeprefix("redis_").replace("_", " ")

@@ -16,10 +16,10 @@ def changes_in(
     """Changes in the order of time; fields are ``state``, ``started``, ``oom``, ``limits``, ``config`` and ``health``."""
     entity = Entity("container", container.name)
     own = [e for e in events if e.id == container.id and window.start <= e.at <= window.end]
-    told = [change for e in own if (change := _from_event(entity, container, e, limits_around)) is not None]
-    fields = {change.field for change in told}
-    told += [change for change in _from_inspection(entity, container, events, window) if change.field not in fields]
-    return tuple(sorted(told, key=lambda change: (change.at, change.field)))
+    changes = [change for e in own if (change := _from_event(entity, container, e, limits_around)) is not None]
+    fields = {change.field for change in changes}
+    changes += [change for change in _from_inspection(entity, container, events, window) if change.field not in fields]
+    return tuple(sorted(changes, key=lambda change: (change.at, change.field)))
 
 
 def _from_event(entity: Entity, container: Container, event: Event, limits_around: LimitsAround) -> StateChange | None:

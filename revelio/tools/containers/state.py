@@ -144,18 +144,18 @@ def parse(inspected: Mapping[str, Any], name: str) -> Container:
     )
 
 
-def parse_event(told: Mapping[str, Any], named: Mapping[str, str]) -> Event | None:
+def parse_event(event: Mapping[str, Any], named: Mapping[str, str]) -> Event | None:
     """An event of one of the named containers; None for any other. Raises as ``parse`` does."""
-    actor = told["Actor"]
+    actor = event["Actor"]
     container = str(actor["ID"])
     if container not in named:
         return None
     attributes = actor.get("Attributes") or {}
-    action = str(told["Action"])
+    action = str(event["Action"])
     detail = attributes.get("exitCode", attributes.get("signal", ""))
     if action.startswith("health_status"):
         action, _, detail = action.partition(": ")
-    return Event(int(told["timeNano"]) / 1e9, named[container], container, action, str(detail))
+    return Event(int(event["timeNano"]) / 1e9, named[container], container, action, str(detail))
 
 
 def status_at(container: Container, events: Sequence[Event], moment: float) -> str:
@@ -182,8 +182,8 @@ def _stopped_later(container: Container, events: Sequence[Event], moment: float)
 
 def paused_since(container: Container, events: Sequence[Event]) -> float:
     """When a paused container was paused; its last health check is the latest sign of life where no event is left."""
-    told = [e.at for e in events if e.id == container.id and e.action == "pause"]
-    return max(told) if told else max((c.at for c in container.checks), default=0.0)
+    paused = [e.at for e in events if e.id == container.id and e.action == "pause"]
+    return max(paused) if paused else max((c.at for c in container.checks), default=0.0)
 
 
 def _cpus(host: Mapping[str, Any]) -> float | None:

@@ -50,7 +50,7 @@ class Containers:
         return f"Docker Engine {self._engine.version()}"
 
     def snapshot(self, scope: Scope) -> Evidence:
-        """Every container of the application, and what changed about them since the baseline."""
+        """Every container of the application, and its changes since the baseline."""
         containers, events = self._look(scope, None)
         watch = self._watch(scope.project)
         return Evidence(
@@ -61,7 +61,7 @@ class Containers:
         )
 
     def render(self, query: Query, scope: Scope) -> str:
-        """The same question to the ``docker`` command."""
+        """The same query as a ``docker`` command."""
         view, container = self._question(query, scope)
         filters = [f"label={PROJECT}={scope.project}"]
         if container is not None:
@@ -73,7 +73,7 @@ class Containers:
         return f"docker inspect --format {_shell(_FORMATS[view])} $(docker ps -aq {chosen})"
 
     def link(self, query: Query, scope: Scope) -> str | None:
-        """The engine has no page of its own."""
+        """Docker Engine has no web page."""
         return None
 
     def run(self, query: Query, scope: Scope) -> Result:
@@ -121,20 +121,20 @@ class Containers:
             raise SourceError(self.name, f"{len(named)} containers are too many to inspect at once; at most {MAX_CONTAINERS}")
         watch = self._watch(scope.project)
         with Workers(max_workers=_AT_ONCE) as pool:
-            told = pool.submit(watch.events, named, scope.baseline.start, time.time())
+            answer = pool.submit(watch.events, named, scope.baseline.start, time.time())
             found = list(pool.map(lambda pair: self._inspect(*pair), named.items()))
-            events = told.result()
+            events = answer.result()
         there = tuple(sorted((c for c in found if c is not None), key=lambda c: c.name))
         for one in there:
             watch.saw(one, time.time())
         return there, events
 
     def _inspect(self, identity: str, name: str) -> Container | None:
-        told = self._engine.inspected(identity)
-        if told is None:
+        inspected = self._engine.inspected(identity)
+        if inspected is None:
             return None
         try:
-            return parse(told, name)
+            return parse(inspected, name)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SourceError(self.name, f"described a container in an unknown form: {type(error).__name__}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""What a look at containers shows, as of the window's end."""
+"""Results about containers, as of the end of the window."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Seen:
 
 
 def state(seen: Seen) -> Result:
-    """The status of each; anything but running, now or at any time in the window, is a certain sign.
+    """The status of each; anything but running at any time in the window has signal 1.
 
-    What is known of one that was created later says nothing about the one that it replaced.
+    A container created later says nothing about the one that it replaced.
     """
     end = seen.scope.window.end
     statuses = {c.name: status_at(c, seen.events, end) for c in seen.containers}
@@ -65,7 +65,7 @@ def _ended(change: StateChange, seen: Seen) -> str:
 
 
 def restarts(seen: Seen) -> Result:
-    """When each started; a start in the window is a certain sign that something was done to it."""
+    """When each started; a start in the window has signal 1."""
     started = seen.of("started")
     rows = tuple((c.name, c.started or None, c.restarts, c.finished or None, c.exit_code) for c in seen.containers)
     return _discrete(
@@ -106,16 +106,16 @@ def oom(seen: Seen) -> Result:
 
 
 def config(seen: Seen) -> Result:
-    """What it was started with; a container created in the window replaced another."""
+    """Image, command and environment; a container created in the window replaced another."""
     replaced = seen.of("config")
     rows: list[tuple[Cell, ...]] = []
     for c in seen.containers:
         rows += [(c.name, "image", c.image), (c.name, "command", c.command), (c.name, "created", c.created)]
         rows += [(c.name, *_pair(entry)) for entry in c.environment]
-    told = "; ".join(f"{c.entity.name} {c.after}" for c in replaced)
+    created = "; ".join(f"{c.entity.name} {c.after}" for c in replaced)
     return _discrete(
         replaced,
-        told or "; ".join(f"{c.name} runs {c.image}" for c in seen.containers),
+        created or "; ".join(f"{c.name} runs {c.image}" for c in seen.containers),
         "not replaced in the window",
         ("container", "setting", "value"),
         tuple(rows),
@@ -142,13 +142,13 @@ def health(seen: Seen) -> Result:
 
 
 def events(seen: Seen) -> Result:
-    """Everything that happened in the window."""
+    """All changes in the window."""
     rows = tuple((c.at, c.entity.name, c.field, c.before, c.after) for c in seen.changes)
     touched = sorted({c.entity.name for c in seen.changes})
     return _discrete(
         seen.changes,
-        f"{format_count(len(rows), 'change')} at {', '.join(touched)}" if rows else "nothing happened in the window",
-        "nothing happened",
+        f"{format_count(len(rows), 'change')} at {', '.join(touched)}" if rows else "no change in the window",
+        "no change",
         ("at", "container", "change", "before", "after"),
         rows,
         kind="changes",
@@ -178,7 +178,7 @@ def _discrete(
     kind: ResultKind = "containers",
     roles: tuple[ColumnRole, ...] = (),
 ) -> Result:
-    """A discrete change needs no comparison: it happened in the window, or it did not."""
+    """A change needs no comparison with the baseline: a window with one has signal 1."""
     first = changes[0] if changes else None
     return Result(
         summary=summary,

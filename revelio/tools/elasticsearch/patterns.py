@@ -15,7 +15,7 @@ from revelio.types import Entity, LogPattern
 
 MAX_PATTERN, MAX_EXAMPLE = 240, 400
 _READ = 2_000
-"""Characters of a message that are looked at."""
+"""Characters of a message that are read."""
 
 _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"), "<time>"),
@@ -32,7 +32,7 @@ _MASKS = (
 
 _LEVELS = {"WARN": "WARNING", "CRITICAL": "ERROR", "FATAL": "ERROR", "PANIC": "ERROR", "TRACE": "DEBUG", "": "INFO"}
 PROBLEMS = ("WARNING", "ERROR")
-"""Levels that speak of trouble."""
+"""Levels of problems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Lines:
 
 
 def level_of(text: str) -> str:
-    """A level's one name: DEBUG, INFO, WARNING or ERROR, whatever a logger calls it."""
+    """A level's one name: DEBUG, INFO, WARNING or ERROR, whatever the logger calls it."""
     upper = text.strip().upper()
     return _LEVELS.get(upper, upper)
 

@@ -31,7 +31,7 @@ from revelio.types import Entity, Evidence, Query, Result, Window
 SNAPSHOT_LINES, MAX_PATTERNS = 1000, 200
 
 _CONNECTION = re.compile(r"^\w+\(host=[^)]*\): ")
-"""How the client's library names the connection that failed; whoever reads the error has been told the address."""
+"""How the client's library names the connection that failed; the error names the address already."""
 
 
 class ElasticsearchLogs:
@@ -159,8 +159,8 @@ class ElasticsearchLogs:
         if latest is None:
             return views.listed(Lines(), counts, scope)
         whole = Window(scope.baseline.start, scope.window.end)
-        told = self._lines(scope, {"term": {"trace.id": latest.trace}}, whole, self.limits.rows)
-        return views.of_trace(latest.trace, told, counts, scope)
+        found = self._lines(scope, {"term": {"trace.id": latest.trace}}, whole, self.limits.rows)
+        return views.of_trace(latest.trace, found, counts, scope)
 
     def _counted(self, wanted: Tree, scope: Scope) -> tuple[Lines, Counts]:
         """The newest lines of the window, and how many there were then and now."""
@@ -219,8 +219,8 @@ def _index(scope: Scope) -> str:
 
 
 def _why(error: ApiError) -> str:
-    told = error.body.get("error") if isinstance(error.body, dict) else None
-    causes = told.get("root_cause") if isinstance(told, dict) else None
-    first = causes[0] if isinstance(causes, list) and causes else told
+    found = error.body.get("error") if isinstance(error.body, dict) else None
+    causes = found.get("root_cause") if isinstance(found, dict) else None
+    first = causes[0] if isinstance(causes, list) and causes else found
     reason = first.get("reason") if isinstance(first, dict) else None
     return str(reason or error.message)[:500]

@@ -1,4 +1,4 @@
-"""What a search of logs shows: lines, exceptions, levels over time, new patterns, one trace."""
+"""Results of log searches: lines, exceptions, levels over time, new patterns, one trace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROLES: tuple[ColumnRole, ...] = ("at", "level", "service", "message", "error_ty
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many lines there were in the baseline and in the window."""
+    """Numbers of lines in the baseline and in the window."""
 
     before: float
     now: float
@@ -76,7 +76,7 @@ def by_exception(lines: Lines, counts: Counts, scope: Scope) -> Result:
 
 
 def by_level(counts: Mapping[str, Mapping[float, float]], scope: Scope) -> Result:
-    """Lines in every 5 s by level. Problems count when they become more, everything together when it falls silent or floods."""
+    """Lines in every 5 s by level. Warnings and errors count when they increase, all lines when their rate changes either way."""
     first = math.ceil(scope.baseline.start / STRETCH_S) * STRETCH_S
     # Stretches that the window cuts off would look like a drop.
     times = tuple(first + i * STRETCH_S for i in range(int((scope.window.end - first) // STRETCH_S)))
@@ -103,7 +103,7 @@ def by_level(counts: Mapping[str, Mapping[float, float]], scope: Scope) -> Resul
 
 
 def new_patterns(patterns: Sequence[LogPattern], scope: Scope) -> Result:
-    """Patterns that the baseline does not have. Only warnings and errors among them count as a sign of trouble."""
+    """Patterns that are not in the baseline. Only warnings and errors among them raise the signal."""
     new = [p for p in patterns if p.baseline_count == 0 and p.count > 0]
     lines: dict[bool, int] = defaultdict(int)
     for pattern in new:
@@ -121,9 +121,9 @@ def new_patterns(patterns: Sequence[LogPattern], scope: Scope) -> Result:
     )
 
 
-def of_trace(trace: str, told: Lines, counts: Counts, scope: Scope) -> Result:
+def of_trace(trace: str, found: Lines, counts: Counts, scope: Scope) -> Result:
     """All lines of one failed request, oldest first; the signal is how many more requests fail."""
-    ordered = Lines(tuple(sorted(told.lines, key=lambda line: line.at)), told.total)
+    ordered = Lines(tuple(sorted(found.lines, key=lambda line: line.at)), found.total)
     sources = sorted({line.source for line in ordered.lines})
     distance = counts.distance(scope)
     return Result(
@@ -134,7 +134,7 @@ def of_trace(trace: str, told: Lines, counts: Counts, scope: Scope) -> Result:
         columns=_COLUMNS,
         roles=_ROLES,
         rows=_rows(ordered),
-        truncated=told.total > min(len(ordered.lines), MAX_ROWS),
+        truncated=found.total > min(len(ordered.lines), MAX_ROWS),
     )
 
 

@@ -1,4 +1,4 @@
-"""How much slower spans became: typical ones by stretches of time, and the slow tail as a whole."""
+"""How much slower spans became: the median by interval, and the slow tail as a whole."""
 
 from __future__ import annotations
 

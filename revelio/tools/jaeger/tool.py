@@ -25,18 +25,18 @@ from revelio.types import Entity, Evidence, Query, Result, SpanStat, Window
 
 SNAPSHOT_TRACES, RUN_TRACES, LINKED_TRACES = 200, 100, 20
 ENOUGH_SPANS = 30
-"""Spans of one operation among the traces of its service that spare asking for the operation by itself."""
+"""Spans of one operation in the traces of its service that make a request for the operation alone unnecessary."""
 
 FEWEST_TRACES = 1
-"""Rows that are asked for one by one make traces of a megabyte: one of them tells more than an error does."""
-REMEMBERED, REMEMBERED_S, SETTLED_S = 64, 60.0, 3.0
-"""Samples kept of whole services, as many of less, and for how long. A window's traces are settled this long after its end."""
+"""Traces with a call per row reach a megabyte: one of them is better than an error."""
+CACHE_SIZE, CACHE_TTL_S, SETTLED_S = 64, 60.0, 3.0
+"""Entries and TTL of the caches of traces, in seconds; a window is final this many seconds after its end."""
 
 MAX_OPERATIONS = 40
 """Operations of one service in a snapshot: those that took the most time."""
 
 _OWN = re.compile(r"jaeger(-.*)?")
-"""Jaeger traces itself; that is nobody's incident."""
+"""Jaeger traces itself, which is not part of the system."""
 
 _DURATION = re.compile(r"\d+(\.\d+)?(us|ms|s)")
 
@@ -52,9 +52,9 @@ class Jaeger:
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend.url, limits)
         self._entries: frozenset[str] = frozenset()
-        self._whole: SingleFlightCache[Fetched] = SingleFlightCache(REMEMBERED, REMEMBERED_S)
-        self._narrow: SingleFlightCache[Fetched] = SingleFlightCache(REMEMBERED, REMEMBERED_S)
-        self._fitting: SingleFlightCache[int] = SingleFlightCache(REMEMBERED, REMEMBERED_S)
+        self._whole: SingleFlightCache[Fetched] = SingleFlightCache(CACHE_SIZE, CACHE_TTL_S)
+        self._narrow: SingleFlightCache[Fetched] = SingleFlightCache(CACHE_SIZE, CACHE_TTL_S)
+        self._fitting: SingleFlightCache[int] = SingleFlightCache(CACHE_SIZE, CACHE_TTL_S)
 
     def ping(self) -> str:
         """How many services it knows."""
@@ -164,9 +164,9 @@ class Jaeger:
                 return whole
         params = self._params(question, service, window, most)
         narrow = params.keys() & {"operation", "tags", "minDuration"}
-        remembered = self._narrow if narrow else self._whole  # apart: all views of a service read its whole sample
+        cache = self._narrow if narrow else self._whole  # apart: all views of a service read its whole sample
         key, settled = json.dumps(params, ensure_ascii=False), time.time() > window.end + SETTLED_S
-        return remembered.get_or_call(key, lambda: self._fresh(question, service, window, most), keep=settled)
+        return cache.get_or_call(key, lambda: self._fresh(question, service, window, most), keep=settled)
 
     def _fresh(self, question: Question, service: str, window: Window, most: int) -> Fetched:
         most = min(most, self._fitting.get(service) or most)
@@ -202,7 +202,7 @@ class Jaeger:
         return divide(before, now, scope)
 
     def _next(self, services: list[str], asked: set[str], before: Fetched, now: Fetched) -> str | None:
-        """Whose traces to ask for: entries of the last time and of these traces, then whoever was not seen now or before."""
+        """The next service to query: known entry services first, then services without a span in either window."""
         entries = _entries(before) | _entries(now) | self._entries
         seen = _services_in(before) & _services_in(now)
         waiting = [s for s in services if s not in asked]

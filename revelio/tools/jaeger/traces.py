@@ -46,7 +46,7 @@ class TraceSpan:
 
     @property
     def calls(self) -> bool:
-        """Whether it stands for a call to somebody else."""
+        """Whether it is a call to another service."""
         return self.tags.get("span.kind") in _CALLS
 
     @property

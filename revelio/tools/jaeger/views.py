@@ -1,4 +1,4 @@
-"""What a question reads from traces: slow spans, failed spans, long traces, own time, calls that a request repeats."""
+"""Results from traces: slow spans, failed spans, long traces, self time, repeated calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from revelio.types import Cell, Result, Window
 
 MAX_ROWS = 30
 MORE_CALLS = 3.0
-"""So many calls more or less in one request are a wiggle."""
+"""Noise floor of the calls in one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Sample:
-    """Spans that ended in one window, and all traces at hand. Counts times ``scale`` speak of the whole window."""
+    """Spans that ended in one window, and all traces read. Counts times ``scale`` estimate the whole window."""
 
     traces: tuple[Trace, ...] = ()
     spans: tuple[TraceSpan, ...] = ()
@@ -156,7 +156,7 @@ def long(question: Question, before: Sample, now: Sample, scope: Scope) -> Resul
 
 
 def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
-    """Time outside child spans: by operation of one service, or by service when none was named."""
+    """Self time: by operation of one service, or by service when none was named."""
     older, newer = _own(question, before), _own(question, now)
     if not newer:
         return _nothing(older)
@@ -172,7 +172,7 @@ def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     ]
     most = max(newer[worst], key=lambda s: s.self_ms)
     return Result(
-        summary=f"{worst}: {format_duration(_mean(newer[worst]))} own time a span now, "
+        summary=f"{worst}: {format_duration(_mean(newer[worst]))} self time per span now, "
         f"{format_duration(_mean(older.get(worst, [])))} before",
         signal=signal(judged[worst]),
         reason=explain(judged[worst]),
@@ -191,7 +191,7 @@ def repeated(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     called = {name: traces for name, traces in newer.items() if any(traces.values())}
     if not called:
         return _nothing({})
-    # A request that nobody made before is held against all that were made.
+    # A request that is not in the baseline is compared with all that are.
     anything = {identity: calls for traces in older.values() for identity, calls in traces.items()}
     past = {name: older.get(name) or anything for name in called}
     judged = {name: deviation([*past[name].values()], [*traces.values()], "up", MORE_CALLS) for name, traces in called.items()}

@@ -30,7 +30,7 @@ class PostgresSampler:
         self._database = database
 
     def look(self, deadline: float) -> Sample:
-        """One reading; ``SourceError`` when there is none to be had before the deadline."""
+        """One sample; ``SourceError`` when the server does not answer before the deadline."""
         try:
             answer = self._asked(self._known, deadline)
         except RefusedError:

@@ -66,7 +66,7 @@ class Postgres:
         return f"PostgreSQL {version}"
 
     def snapshot(self, scope: Scope) -> Evidence:
-        """What its statistics said over baseline and window: one statement, and those that the watch took before."""
+        """Its statistics over baseline and window: one statement, and the samples taken before."""
         samples = self._sampler.samples(time.monotonic() + self.limits.seconds)
         tables = {name for r in samples[-1:] for metric, name in r.values if metric in self._reader.of_tables}
         clients = {n for r in samples if r.at >= scope.baseline.start for metric, n in r.values if metric == "pg_sessions"}
@@ -83,11 +83,11 @@ class Postgres:
         return text_of(self._question(query).sql, self._values(query, scope))
 
     def link(self, query: Query, scope: Scope) -> str | None:
-        """The database has no page of its own."""
+        """PostgreSQL has no web page."""
         return None
 
     def run(self, query: Query, scope: Scope) -> Result:
-        """The rows as they are now; the signal compares the figures of the window with those of the baseline."""
+        """The rows as they are now; the signal compares the window with the baseline."""
         question, filling = self._question(query), self._values(query, scope)
         deadline = time.monotonic() + self.limits.seconds
         try:
@@ -133,7 +133,7 @@ class Postgres:
         if question.since and any(r.at <= scope.window.start for r in samples):
             rows = self._since(question, answer.columns, rows, samples, scope)
         elif question.since:
-            words.append("counted since the statistics began, as nobody looked before the window")
+            words.append("counted since the statistics were reset: no sample from before the window")
         return Result(
             summary="; ".join(words),
             signal=judged.signal,
@@ -158,11 +158,11 @@ class Postgres:
         places = {columns.index(column): metric for column, metric in question.since.items() if column in columns}
         kinds = {m.name: m.entity for m in self.spec.metrics}
 
-        def told(row: tuple[Cell, ...], place: int, metric: str) -> Cell:
+        def increase_of(row: tuple[Cell, ...], place: int, metric: str) -> Cell:
             key = str(row[0]) if kinds.get(metric) == "statement" else self._reader.name_of(kinds.get(metric, ""), str(row[0]))
             return increase(samples, metric, key, scope)
 
-        changed = [tuple(told(row, i, places[i]) if i in places else cell for i, cell in enumerate(row)) for row in rows]
+        changed = [tuple(increase_of(row, i, places[i]) if i in places else cell for i, cell in enumerate(row)) for row in rows]
         first = next(iter(places), 0)
         return sorted(changed, key=lambda row: -(x if isinstance(x := row[first], int | float) else -1.0))
 

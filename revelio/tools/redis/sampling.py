@@ -43,22 +43,22 @@ class RedisSampler:
         self._cursor = "0"
 
     def look(self, deadline: float) -> Sample:
-        """One reading; ``SourceError`` when there is none to be had before the deadline."""
+        """One sample; ``SourceError`` when the server does not answer before the deadline."""
         if time.monotonic() - self._searched > SEARCH_EVERY_S:
             self._search(deadline)
         asks: list[Command] = [("INFO",), ("SLOWLOG", "GET", "1")]
         for queue in self._queues:
             asks += [("XLEN", queue), ("XINFO", "GROUPS", queue)]
         try:
-            told, newest, *of_queues = self._server.ask(*asks, deadline=deadline)
+            reply, newest, *of_queues = self._server.ask(*asks, deadline=deadline)
         except RefusedError:
             if not self._queues:
                 raise
             self._queues, self._searched = (), float("-inf")  # one of them is gone, or is no stream any more
-            told, newest, *of_queues = self._server.ask(*asks[:2], deadline=deadline)
+            reply, newest, *of_queues = self._server.ask(*asks[:2], deadline=deadline)
         at = time.time()
         try:
-            info = fields(told)
+            info = fields(reply)
             values = {(m.name, self.name): v for m in self._metrics if (v := figure(m, info)) is not None}
             entries = slow_commands(newest)
             values["redis_slow_commands", self.name] = float(entries[0].id + 1 if entries else 0)
@@ -88,11 +88,11 @@ class RedisSampler:
         self._searched = time.monotonic()
 
 
-def fields(told: Reply) -> dict[str, str]:
+def fields(reply: Reply) -> dict[str, str]:
     """INFO's lines ``name:value``."""
-    if not isinstance(told, bytes):
+    if not isinstance(reply, bytes):
         raise TypeError("INFO is text")
-    lines = (line.partition(":") for line in told.decode("utf-8", errors="replace").splitlines() if not line.startswith("#"))
+    lines = (line.partition(":") for line in reply.decode("utf-8", errors="replace").splitlines() if not line.startswith("#"))
     return {name: value.strip() for name, colon, value in lines if colon}
 
 

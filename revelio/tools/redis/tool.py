@@ -24,7 +24,7 @@ SERVER, QUEUE = "redis_server", "queue"
 
 MAX_SLOW = 128
 DISK_EVENTS = ("aof-fsync-always", "aof-write")
-"""Events of the latency monitor in which the server waits for its disk and answers nobody."""
+"""Events of the latency monitor in which the server waits for its disk and answers no client."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.:*/+-]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _KEY = re.compile(r"[A-Za-z][A-Za-z_.-]{0,40}(?::[A-Za-z][A-Za-z_.-]{0,40})*")
@@ -48,14 +48,14 @@ class Redis:
 
     def ping(self) -> str:
         """The server's version."""
-        [told] = self._server.ask(("INFO",))
+        [reply] = self._server.ask(("INFO",))
         try:
-            return f"Redis {fields(told)['redis_version']}"
+            return f"Redis {fields(reply)['redis_version']}"
         except (KeyError, TypeError) as error:
             raise SourceError(self.name, f"{self._server.place} does not answer like Redis; is its url right?") from error
 
     def snapshot(self, scope: Scope) -> Evidence:
-        """What it said over baseline and window: one exchange, the slow log, and the samples that the watch took before."""
+        """Its statistics over baseline and window: one exchange, the slow log, and the samples taken before."""
         deadline = time.monotonic() + self.limits.seconds
         samples = self._sampler.samples(deadline)
         queues = {name for r in samples[-1:] for metric, name in r.values if metric == "redis_queue_length"}
@@ -75,11 +75,11 @@ class Redis:
         return " ".join(_quoted(word) for word in self._command(query, scope)[0])
 
     def link(self, query: Query, scope: Scope) -> str | None:
-        """Redis has no page of its own."""
+        """Redis has no web page."""
         return None
 
     def run(self, query: Query, scope: Scope) -> Result:
-        """What it answers now; the signal compares the figures of the window with those of the baseline."""
+        """What it answers now; the signal compares the window with the baseline."""
         command, wanted = self._command(query, scope)
         deadline = time.monotonic() + self.limits.seconds
         samples = self._sampler.samples(deadline)
@@ -125,7 +125,7 @@ class Redis:
         return tuple(str(word) for word in words), tuple(str(field) for field in wanted)
 
     def _slow_time(self, scope: Scope, deadline: float) -> tuple[Series, ...]:
-        """Milliseconds a second that slow commands took. The log tells when each ran, so nobody had to watch."""
+        """Milliseconds a second that slow commands took. The log has the time of each, so no sample is needed."""
         if not self._shows("redis_slow_time"):
             return ()
         [reply] = self._server.ask(("SLOWLOG", "GET", str(MAX_SLOW)), deadline=deadline)
@@ -143,7 +143,7 @@ class Redis:
         try:
             replies = self._server.ask(*(("LATENCY", "HISTORY", event) for event in DISK_EVENTS), deadline=deadline)
         except RefusedError:
-            return ()  # not every role may, and hosted servers do not always let anybody
+            return ()  # not every role may, and some hosted servers refuse it
         try:
             waits = [wait for reply in replies for wait in latencies(reply)]
         except (TypeError, ValueError) as error:
@@ -198,14 +198,14 @@ def _text(reply: Reply) -> Cell:
 
 def _masked(words: Sequence[str]) -> str:
     """A command and the readable beginning of its key; what follows may be a token or a customer's data."""
-    told = [words[0].upper()[:40]] if words else []
+    words_shown = [words[0].upper()[:40]] if words else []
     if len(words) > 1:
         found = _KEY.match(words[1])
         whole = found is not None and found[0] == words[1]
-        told.append(words[1] if whole else f"{found[0]}:?" if found and ":" in words[1] else "?")
+        words_shown.append(words[1] if whole else f"{found[0]}:?" if found and ":" in words[1] else "?")
     if len(words) > 2:
-        told.append(f"({format_count(len(words) - 2, 'more word')})")
-    return " ".join(told)
+        words_shown.append(f"({format_count(len(words) - 2, 'more word')})")
+    return " ".join(words_shown)
 
 
 def _quoted(word: str) -> str:

@@ -54,7 +54,7 @@ class FolderCapture:
     def command(self, start: float, end: float, options: Sequence[str]) -> str:
         """A pipe of three programs."""
         merge, edit, read = self._pipeline([], start, end, options)
-        # All files, as nobody may have looked yet which there are.
+        # All files: rendering does not read the folder.
         return f"{shell(merge)} {shell([str(self._folder)])}/*.pcap* | {shell(edit)} | {shell(read)}"
 
     def _pipeline(self, files: Sequence[str], start: float, end: float, options: Sequence[str]) -> list[list[str]]:
@@ -116,7 +116,7 @@ def _is_capture(entry: os.DirEntry[str]) -> bool:
 
 
 class _Said:
-    """What the programs write to their standard error: its beginning is kept, and however much follows stops nobody."""
+    """What the programs write to their standard error: its beginning is kept, and the rest is discarded without blocking."""
 
     def __init__(self) -> None:
         self.reading, self.writing = os.pipe()

@@ -31,7 +31,7 @@ _UNREACHABLE = "3"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Flow:
-    """Who talks to whom: the side that began, or else the one with the higher port, is the client."""
+    """Client and server: the client opened the connection, or else has the higher port."""
 
     client: str
     server: str
@@ -53,7 +53,7 @@ class Side:
 
 @dataclass(slots=True)
 class Tally:
-    """A flow within a bucket. ``waits`` are seconds from a request until its first byte, or until nobody waited any more."""
+    """A flow within a bucket. ``waits`` are seconds from a request until its first byte, or until the client gave up."""
 
     client: Side = field(default_factory=Side)
     server: Side = field(default_factory=Side)

@@ -1,4 +1,4 @@
-"""Packet captures, read by tshark: what the network itself says of who talked with whom, and how that went."""
+"""Packet captures, read by tshark: flows between hosts, their errors and response times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from revelio.tools.tcpdump.views import CAPTURE, EDGE, HOST, MEASURED, VIEWS, in
 from revelio.types import Entity, Evidence, Query, Result, Window
 
 MAX_PACKETS = 200_000
-"""Packets of one reading: tshark remembers something of each, and has to fit beside what captures them."""
+"""Packets of one pass: tshark keeps state of each, and shares memory with the capture."""
 
 BYTES_A_PACKET = 400
 ENOUGH_S = 3.0
@@ -35,7 +35,7 @@ ENOUGH_S = 3.0
 SHARE = 0.9
 """How much of the limit of time reading may take; the rest is for adding up."""
 
-GLANCE_S = 18.0
+SNAPSHOT_S = 18.0
 """A snapshot reads this much of the baseline's end and of the window's: a second of packets costs it some 30 ms."""
 
 _SETTLING_S = 1.0
@@ -54,7 +54,7 @@ _PASS = (
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A template's body: the view of the packets, whom it is about, and tshark's options that show the same."""
+    """The body of a template: its view, the hosts that it is about, and the tshark options that show the same."""
 
     view: str
     ends: tuple[str, ...]
@@ -117,7 +117,7 @@ class Tcpdump:
         kept = table.rows[: self.limits.rows]
         seen = f"{format_count(traffic.packets, 'packet')} read"
         return Result(
-            summary=f"{judged.summary}; {seen}{', not all there were' if traffic.truncated else ''}",
+            summary=f"{judged.summary}; {seen}{', cut off' if traffic.truncated else ''}",
             signal=judged.signal,
             reason=judged.reason,
             columns=table.columns,
@@ -150,7 +150,7 @@ class Tcpdump:
         return _Question(view, tuple(str(end) for end in ends), tuple(filled(str(word), known) for word in plain))
 
     def _traffic(self, scope: Scope) -> Traffic:
-        """What passed, read once for all who ask about the same time; one reading goes on at once."""
+        """The traffic of a scope, read once for all queries; one pass at a time."""
         deadline = time.monotonic() + self.limits.seconds
         if not self._turn.acquire(timeout=self.limits.seconds):
             raise self._late()
@@ -197,6 +197,6 @@ class Tcpdump:
 
 def _latest(scope: Scope) -> Scope:
     def end_of(window: Window) -> Window:
-        return Window(max(window.start, window.end - GLANCE_S), window.end)
+        return Window(max(window.start, window.end - SNAPSHOT_S), window.end)
 
     return Scope(scope.project, end_of(scope.window), end_of(scope.baseline))

@@ -1,4 +1,4 @@
-"""What captured packets say: figures by edge and host as series, and for each kind of question a table by flow."""
+"""Captured packets as series by edge and host, and as one table by flow for each view."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CAPTURE, HOST, EDGE = "capture", "host", "edge"
 """Kinds of entities. Only this tool names the first two: its questions are candidates where it looked, and nowhere else."""
 
 OUTSIDE = "host"
-"""The name of whoever comes in from outside, such as users through a published port: no part of the system."""
+"""The name of clients outside the system, such as users through a published port."""
 
 MAX_HOSTS, MAX_EDGES = 200, 500
 _NO_ERROR = "0"
@@ -49,7 +49,7 @@ def inventory(traffic: Traffic) -> Inventory:
     named = {host for host in (*packets, *(h for h, _, _ in traffic.names)) if host and is_name(host) and host != OUTSIDE}
     inside = named or {host for host in packets if host != OUTSIDE}
     hosts = sorted(inside, key=lambda h: (-packets.get(h, 0), h))[:MAX_HOSTS]
-    # Whoever was connected to without having a name stays an edge's end: it may be what is wrong.
+    # A server without a name stays the end of an edge: it may be the fault.
     edges = sorted((e for e in calls if e[0] in inside), key=lambda e: (-calls[e], e))[:MAX_EDGES]
     return Inventory(tuple(sorted(hosts)), tuple(sorted(edges)))
 
@@ -237,8 +237,8 @@ def _look_ups(traffic: Traffic, ends: Sequence[str], scope: Scope) -> FlowTable:
     for (host, name, outcome), counts in traffic.names.items():
         if host in ends:
             now, before = (sum(c for n, c in counts.items() if (n >= 0) is window) for window in (True, False))
-            told = "found" if outcome == _NO_ERROR else _OUTCOMES.get(outcome, outcome)
-            rows.append((host, name[:255], told, now, before))
+            answer = "found" if outcome == _NO_ERROR else _OUTCOMES.get(outcome, outcome)
+            rows.append((host, name[:255], answer, now, before))
     rows.sort(key=lambda row: (row[2] == "found", -int(row[3] or 0), str(row[1])))
     columns = ("asked by", "name", "answer", _now("times", scope), _before("times", scope))
     return FlowTable(columns, ("source", "name", "answer", "now", "before"), rows, kind="name_lookups")

@@ -14,7 +14,7 @@ from werkzeug import Request, Response
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits
-from revelio.tools.jaeger.tool import REMEMBERED, Jaeger
+from revelio.tools.jaeger.tool import CACHE_SIZE, Jaeger
 from revelio.types import Entity, Query, QueryTemplate
 from tests.tools.conftest import QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.jaeger.payload import FakeSpan, answer, shop_trace, trace
@@ -249,7 +249,7 @@ def test_a_settled_window_is_asked_for_once(httpserver: HTTPServer) -> None:
 
 def test_many_questions_about_operations_do_not_push_out_what_all_views_of_the_service_read(httpserver: HTTPServer) -> None:
     tool = jaeger(httpserver, healthy(*BEFORE[:2], 200), healthy(*WINDOW[:2], 200))
-    for number in range(REMEMBERED):
+    for number in range(CACHE_SIZE):
         tool.run(bound("jaeger.slow_operation", operation=f"cart: GET /rarely/{number}"), SCOPE)
     tool.run(bound("jaeger.slow_spans", service="cart"), SCOPE)
     assert len([r for r, _ in httpserver.log if r.path == "/api/traces" and "operation" not in r.args]) == 2
