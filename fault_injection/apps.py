@@ -15,7 +15,9 @@ from testbed.stack.project import APPS
 class App:
     """An application of the testbed. ``workers`` handle queues, ``stores`` run no code of ours; ``store_users``: who uses which.
 
-    ``edges``: who calls whom, stores among them. ``entrance`` is the service that users reach, ``address`` where they reach it.
+    ``edges``: who calls whom, stores among them. ``tables`` are those that visits read and write, ``indexes`` those whose
+    absence users notice, by table, the most important one first. ``entrance`` is the service that users reach, ``address``
+    where they reach it.
     """
 
     name: str
@@ -27,6 +29,8 @@ class App:
     stores: tuple[str, ...]
     store_users: tuple[tuple[str, str], ...]
     edges: tuple[tuple[str, str], ...]
+    tables: tuple[str, ...]
+    indexes: tuple[tuple[str, tuple[str, ...]], ...]
     entrance: str
     address: str
     service_port: int
@@ -40,6 +44,10 @@ class App:
     def users_of(self, store: str) -> tuple[str, ...]:
         """The services that use a store."""
         return tuple(service for service, used in self.store_users if used == store)
+
+    def indexes_of(self, table: str) -> tuple[str, ...]:
+        """The table's indexes whose absence users notice."""
+        return dict(self.indexes)[table]
 
     def main_file(self, service: str) -> str:
         """Where the file that a service starts with lies in its container."""
@@ -64,6 +72,8 @@ def app_named(name: str, state: Path = Path("var/faults")) -> App:
         stores=parts.stores,
         store_users=parts.store_users,
         edges=parts.edges,
+        tables=parts.tables,
+        indexes=parts.indexes,
         entrance=parts.public,
         address=project.url,
         service_port=8000,

@@ -76,10 +76,10 @@ class Engine(Protocol):
         """IP address inside the application's network."""
 
     def cpu_limit(self, service: str) -> CpuLimit:
-        """The limit now in force."""
+        """The current limit."""
 
     def set_cpu_limit(self, service: str, limit: CpuLimit) -> None:
-        """Put a limit in force at once."""
+        """Apply a limit at once."""
 
     def cpu_usage(self, service: str) -> CpuUsage:
         """Figures of its cgroup."""
@@ -115,10 +115,10 @@ class Engine(Protocol):
         """Its first process on the host; ``FaultError`` when it does not run."""
 
     def bounds(self, service: str) -> Bounds:
-        """The memory and process limits now in force."""
+        """The current memory and process limits."""
 
     def set_bounds(self, service: str, bounds: Bounds) -> None:
-        """Put them in force at once."""
+        """Apply them at once."""
 
     def memory_used(self, service: str) -> int:
         """Bytes that its processes use, page cache left out."""
@@ -139,7 +139,7 @@ class Engine(Protocol):
         """How many its first process may have open."""
 
     def set_file_limit(self, service: str, soft: int) -> None:
-        """Put such a limit in force at once."""
+        """Apply such a limit at once."""
 
     def environment(self, service: str) -> dict[str, str]:
         """The variables that its configuration gives it."""
@@ -291,7 +291,7 @@ class DockerEngine:
         self._container(service).start()
 
     def kill(self, service: str, signal: str) -> None:
-        """Through the engine's API, which counts it as somebody's wish: a first process killed so is not started again."""
+        """Through the engine's API, which counts it as requested: it does not restart a first process killed this way."""
         container = self._container(service)
         if container.status == "running":
             container.kill(signal)

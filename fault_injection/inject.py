@@ -22,7 +22,7 @@ RECOVERY_S = 45.0
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """A fault that is in force and what measurement showed it.
+    """An active fault and the measurement that confirmed it.
 
     ``began`` (Unix seconds) was taken before its first act; from ``at`` on its consequences count, which is the same
     unless the kind counts once settled. ``settled`` is when it was verified.
@@ -47,7 +47,7 @@ class Undone:
 
 
 def inject(app: App, fault: Fault, engine: Engine) -> Injection:
-    """Put one fault in force and prove it. Faults that are still open are undone first.
+    """Inject one fault and confirm that it is active. Faults that are still active are undone first.
 
     Raises ``FaultError`` when it cannot be made or is not active; whatever was done is undone by then.
     """
@@ -85,7 +85,7 @@ def undo(app: App, engine: Engine) -> tuple[Undone, ...]:
 
 
 def open_faults(app: App) -> tuple[Fault, ...]:
-    """The faults now in force according to the journal."""
+    """The active faults according to the journal."""
     return tuple(f.fault for f in Journal(app.state).open_faults())
 
 

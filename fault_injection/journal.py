@@ -63,7 +63,7 @@ class Journal:
         return tuple(reversed(found.values()))
 
     def wanted(self, fault_id: str) -> bool:
-        """Whether a fault is to go on: planned, and nobody began to undo it."""
+        """Whether a fault is to go on: planned, and its undoing has not begun."""
         return any(f.id == fault_id and not f.undoing for f in self.open_faults())
 
     def entries(self) -> Iterator[dict[str, Any]]:

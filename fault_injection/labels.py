@@ -16,7 +16,7 @@ from revelio.types import Query
 LABELS = Path(__file__).with_name("labels.yaml")
 ROLES = ("place", "callers", "callees", "caller", "callee", "place operations", "caller operations", "place table")
 CALLERS_OF = "callers of "
-"""Begins a role that somebody else's callers play: the fault's place is not always somebody who is called."""
+"""Begins the role of the callers of another service: not every place of a fault is called."""
 Grade = Literal[1, 2, 3]
 
 
@@ -36,7 +36,7 @@ class _Labels(RootModel[dict[str, list[Accepted]]]):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Somebody calls somebody: a service, or a store."""
+    """One service calls another, or a store."""
 
     caller: str
     callee: str

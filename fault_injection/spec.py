@@ -56,10 +56,12 @@ class Change:
 
 
 class FaultKind(ABC):
-    """One kind of fault. A new kind is one subclass, listed in its category file's ``KINDS``."""
+    """One kind of fault. A new kind is a subclass with a ``name`` in a module of ``fault_injection.kinds``; it needs no list."""
 
     name: ClassVar[str]
     category: ClassVar[Category]
+    mechanism: ClassVar[str] = ""
+    """What is done to make it, as ``leakage_features.yaml`` names it; empty where nothing is done."""
     explanation: ClassVar[str]
     strengths: ClassVar[Mapping[str, Mapping[str, Value]]]
     settle_s: ClassVar[float] = 8.0

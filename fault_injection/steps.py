@@ -26,7 +26,7 @@ TELEMETRY_PORTS = (4317, 4318)
 
 
 def cpu_step(engine: Engine, service: str, limit: CpuLimit) -> Step:
-    """Put a CPU limit in force."""
+    """Apply a CPU limit."""
     figures = (("nano_cpus", limit.nano_cpus), ("quota_us", limit.quota_us), ("period_us", limit.period_us))
     return Step("set_cpu_limit", service, engine.container_id(service), figures)
 
@@ -38,7 +38,7 @@ def files_step(engine: Engine, service: str, files: Mapping[str, StoredFile]) ->
 
 
 def bounds_step(engine: Engine, service: str, bounds: Bounds) -> Step:
-    """Put memory and process limits in force."""
+    """Apply memory and process limits."""
     figures = (("memory_bytes", bounds.memory_bytes), ("processes", bounds.processes))
     return Step("set_bounds", service, engine.container_id(service), figures)
 
@@ -65,7 +65,7 @@ def cgroup_step(engine: Engine, service: str, controller: str, name: str, text: 
 
 
 def configure_step(service: str, changed: Mapping[str, str]) -> Step:
-    """Roll a service out anew with some variables changed; with none, as its configuration was.
+    """Roll a service out again with some variables changed; with none, as its configuration was.
 
     It is about the service and not about one container of it, since each rollout makes another.
     """
@@ -86,7 +86,7 @@ def sql_step(statement: str) -> Step:
 
 
 def redis_step(changed: Mapping[str, str]) -> Step:
-    """Put settings of the application's Redis in force. It is about the server, whichever container it runs in."""
+    """Apply settings of the application's Redis. It is about the server, whichever container it runs in."""
     return Step("configure_redis", "redis", "", (("changed", json.dumps(dict(changed), sort_keys=True)),))
 
 
@@ -210,6 +210,6 @@ def _start_background(step: Step, app: App, journal: Journal, fault_id: str) -> 
         process = subprocess.Popen(
             [*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True
         )
-    # Whoever started it may live long: a thread waits for its end, so that it does not stay behind as a zombie.
+    # The process that started it may live long: a thread waits for its end, so that it does not stay behind as a zombie.
     threading.Thread(target=process.wait, daemon=True).start()
     time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""A YAML file read as a Pydantic model; whatever is wrong with it is told with the file and the entry."""
+"""A YAML file read as a Pydantic model; an error names the file and the entry."""
 
 from __future__ import annotations
 

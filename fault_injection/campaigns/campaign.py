@@ -81,7 +81,7 @@ def run(
 ) -> Outcome:
     """Make every run of the plan in the stage's application that is not recorded yet.
 
-    Several applications' runs may be made beside each other, each by a process of its own. Raises ``InvalidInputError``
+    Several applications' runs may be made beside each other, each by its own process. Raises ``InvalidInputError``
     when that is done already, or when ``out`` holds a campaign and ``resume`` is not set; ``FaultError`` when an earlier
     fault cannot be undone.
     """
@@ -251,7 +251,7 @@ class _Campaign:
 
 
 def _shown(seen: Observation) -> str:
-    """The queries that showed something new, for whoever mends the labels."""
+    """The queries that showed something new, to help correct the labels."""
     new = [r for r in seen.results if r.result.signal >= SIGNIFICANT > (r.healthy_signal or 0.0)]
     return ", ".join(f"{r.template}({' '.join(v for _, v in r.bindings)})" for r in new) or "nothing"
 

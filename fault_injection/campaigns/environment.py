@@ -22,7 +22,7 @@ class Reporters(Protocol):
         """The worst symptom that the window's visits call for, as ``app/feature/symptom``; "" when users were content."""
 
     def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
-        """Reports of this split's writers that fit the notes; none when nobody wrote about anything like it."""
+        """Reports of this split's writers that fit the notes; none when no text fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +36,4 @@ class Environment:
     system: LiveSystem
     catalog: Catalog
     renew: Callable[[], None]
-    """Takes the application's stack down and brings it up anew."""
+    """Takes the application's stack down and brings it up again."""

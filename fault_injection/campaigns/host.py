@@ -13,7 +13,7 @@ TURN = Path(tempfile.gettempdir()) / "revelio-host.lock"
 
 @contextmanager
 def turn_on_host(alone: bool, path: Path = TURN) -> Iterator[None]:
-    """Wait until nobody else has the machine alone (or, with ``alone``, has it at all), and have it so for the block."""
+    """Wait until no other process holds the machine exclusively (with ``alone``: at all), then hold it for the block."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         yield

@@ -63,7 +63,7 @@ def healthy_scope(scope: Scope) -> Scope:
 
 
 def alarmed(results: Mapping[Query, Result]) -> tuple[Query, ...]:
-    """The queries whose signal is present: only of them does it matter what they say in health."""
+    """The queries whose signal is present: only these need a comparison with health."""
     return tuple(q for q, r in results.items() if r.signal >= SIGNIFICANT)
 
 

@@ -30,7 +30,7 @@ QUIET = ("busy_spike", "unrelated")
 """Cells of people who write although nothing is wrong."""
 MOST_REPORTS = 6
 PATIENCE_S = 15.0
-"""Longest wait for one answer of a backend: the faults slow them down too, and nobody waits for a page here."""
+"""Longest wait for one answer of a backend: the faults slow them down too, and no page waits for them."""
 
 
 class NotesFile:

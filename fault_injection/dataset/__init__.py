@@ -1,1 +1,1 @@
-"""What is done with recorded runs: freezing, judging and telling them anew, and reports of what they are worth."""
+"""What is done with recorded runs: freeze, relabel and rewrite them, and report how good they are."""

@@ -18,7 +18,7 @@ Real = Literal["yes", "partly", "no"]
 
 
 class Discussed(BaseModel):
-    """Features (a pattern as of a shell, in the words of ``features.py``), whether a real fault leaves them, and why."""
+    """Features (a shell pattern over the names of ``leakage_features.py``), whether a real fault leaves them, and why."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     feature: str
@@ -31,7 +31,7 @@ class Mechanism(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     does: str
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
     features: tuple[Discussed, ...] = ()
 
 
@@ -61,12 +61,14 @@ class AcceptedFeatures(BaseModel):
 
 def load_accepted_features(path: Path = FEATURES) -> AcceptedFeatures:
     """The file's content; ``InvalidInputError`` names what is wrong in it, a kind that there is not among that."""
-    found = read_yaml(path, AcceptedFeatures)
-    known = {kind.name for kind in kinds()}
-    named = {kind for mechanism in found.mechanisms.values() for kind in mechanism.kinds} | set(found.kinds)
-    if unknown := sorted(named - known):
+    parsed = read_yaml(path, AcceptedFeatures)
+    if unknown := sorted(set(parsed.kinds) - {kind.name for kind in kinds()}):
         raise InvalidInputError(f"{path}: no fault kind {', '.join(unknown)}")
-    return found
+    if missing := sorted({kind.mechanism for kind in kinds() if kind.mechanism} - set(parsed.mechanisms)):
+        raise InvalidInputError(f"{path}: does not say what {', '.join(missing)} does")
+    made_by = {name: tuple(kind.name for kind in kinds() if kind.mechanism == name) for name in parsed.mechanisms}
+    mechanisms = {name: mechanism.model_copy(update={"kinds": made_by[name]}) for name, mechanism in parsed.mechanisms.items()}
+    return parsed.model_copy(update={"mechanisms": mechanisms})
 
 
 def _first(feature: str, entries: Iterable[Discussed]) -> Discussed | None:

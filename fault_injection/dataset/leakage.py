@@ -2,7 +2,7 @@
 
 A small decision tree tells the parts that a kind of fault was done at from the parts in incidents of the other kinds of its
 category and in controls. It is asked about incidents that it has not seen. That it does well is no reproach: most features are
-those of the fault. What a real fault would not leave, or what nobody has explained, is.
+those of the fault. What a real fault would not leave, or what has no explanation, is.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Leakage:
-    """How well a kind or mechanism is told apart, held out: balanced accuracy, 0.5 is chance.
+    """How well a classifier recognises a kind or mechanism on held-out runs: balanced accuracy, 0.5 is chance.
 
     ``unreal_accuracy`` is by those features alone that a real fault would not leave or that are not explained, ``by`` the ones
     that the tree then goes by. Both accuracies are None where there are too few incidents. ``features`` are those that are
-    strong by themselves, the strongest first; ``unlisted`` those that nobody has explained and that are strong, alone or
+    strong by themselves, the strongest first; ``unlisted`` those without an explanation that are strong, alone or
     together.
     """
 
@@ -189,6 +189,6 @@ def _folds(right: np.ndarray, run: np.ndarray) -> np.ndarray:
 
 
 def _tree() -> Any:
-    with extras_for("finding artefacts"):
+    with extras_for("finding leakage"):
         from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415  only training set-ups have it
     return DecisionTreeClassifier(max_depth=DEPTH, random_state=0)

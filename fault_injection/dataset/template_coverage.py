@@ -1,4 +1,4 @@
-"""Which templates were seen to light up where they should, and to stay dark where nothing is wrong."""
+"""Which templates showed the faults that they should show, and stayed quiet where nothing was wrong."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TemplateCoverage:
 
     @property
     def never_proven(self) -> bool:
-        """Whether no recorded run has shown that it can light up."""
+        """Whether no recorded incident has proven one of its queries."""
         return self.proven == 0
 
 

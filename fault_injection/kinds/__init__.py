@@ -1,50 +1,33 @@
-"""Every kind of fault there is, by name. A category's file lists its own."""
+"""Every kind of fault, found by its class: the subclasses of ``FaultKind`` in this package that have a name."""
 
 from __future__ import annotations
 
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
 from fault_injection.apps import App
-from fault_injection.kinds import (
-    clock,
-    code,
-    component,
-    configuration,
-    control,
-    database,
-    disk,
-    load,
-    network,
-    redis_server,
-    resource,
-)
 from fault_injection.spec import Fault, FaultKind
 from revelio.errors import FaultError
 
-ALL: tuple[FaultKind, ...] = (
-    *resource.KINDS,
-    *disk.KINDS,
-    *component.KINDS,
-    *configuration.KINDS,
-    *code.KINDS,
-    *database.KINDS,
-    *redis_server.KINDS,
-    *load.KINDS,
-    *network.KINDS,
-    *clock.KINDS,
-    *control.KINDS,
-)
 
-
+@cache
 def kinds() -> tuple[FaultKind, ...]:
-    """Every kind, by category."""
-    return ALL
+    """Every kind, by category and name."""
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        import_module(module.name)
+    found = (kind() for kind in _subclasses(FaultKind) if "name" in vars(kind) and kind.__module__.startswith(f"{__name__}."))
+    return tuple(sorted(found, key=lambda kind: (kind.category, kind.name)))
 
 
 def kind_named(name: str) -> FaultKind:
     """The kind of that name; ``FaultError`` lists those there are."""
-    for kind in ALL:
+    for kind in kinds():
         if kind.name == name:
             return kind
-    raise FaultError(f"no fault kind {name!r}; there are: {', '.join(k.name for k in ALL)}")
+    raise FaultError(f"no fault kind {name!r}; there are: {', '.join(k.name for k in kinds())}")
 
 
 def validate(app: App, fault: Fault) -> FaultKind:
@@ -52,3 +35,9 @@ def validate(app: App, fault: Fault) -> FaultKind:
     kind = kind_named(fault.kind)
     kind.validate(app, fault)
     return kind
+
+
+def _subclasses(parent: Any) -> Iterator[type[FaultKind]]:
+    for kind in parent.__subclasses__():
+        yield kind
+        yield from _subclasses(kind)

@@ -21,6 +21,7 @@ class ClockSkew(FaultKind):
 
     name = "clock_skew"
     category = "clock"
+    mechanism = "clock"
     explanation = "The clock that the service reads is days behind, or weeks ahead, of everybody else's."
     strengths: ClassVar = {"behind": {"skew_s": -3 * 86400}, "ahead": {"skew_s": 40 * 86400}}
 
@@ -63,6 +64,3 @@ def _words(fault: Fault, wrong: float | None) -> str:
     return (
         f"{fault.place} serves no page" if wrong is None else f"a page of {fault.place} is dated {wrong / 3600:+.1f} h from now"
     )
-
-
-KINDS: tuple[FaultKind, ...] = (ClockSkew(),)

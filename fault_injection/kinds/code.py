@@ -21,9 +21,10 @@ from testbed.users.walks import walk_of
 
 
 class BadVersion(FaultKind):
-    """A service runs as a new version, whose source somebody got wrong."""
+    """A service runs as a new version, whose source has a bug."""
 
     category: ClassVar[Category] = "code"
+    mechanism = "new_version"
     settle_s = 16.0
 
     def places(self, app: App) -> tuple[str, ...]:
@@ -116,7 +117,7 @@ class ChangedSignature(WrongToUsers):
 
 
 class StaleCache(WrongToUsers):
-    """What is shown was right once, or for somebody else."""
+    """What is shown was right earlier, or for another user."""
 
     name = "stale_cache"
     explanation = "A new version of the service was rolled out, which keeps values for too long and shows what no longer holds."
@@ -198,17 +199,3 @@ class SlowConsumer(BadVersion):
 def _first_difference(before: str, after: str) -> int:
     pairs = zip(before.splitlines(), after.splitlines(), strict=False)
     return next((number for number, (old, new) in enumerate(pairs, start=1) if old != new), 0)
-
-
-KINDS: tuple[FaultKind, ...] = (
-    ExceptionOnInput(),
-    NegatedCondition(),
-    ChangedSignature(),
-    NPlusOne(),
-    StaleCache(),
-    WrongRounding(),
-    SlowSerialisation(),
-    LostWrite(),
-    MemoryLeak(),
-    SlowConsumer(),
-)

@@ -58,7 +58,7 @@ def goes_wrong(app: App, features: tuple[str, ...]) -> Effect:
 
 
 def takes_cpu(app: App, place: str, engine: Engine, features: tuple[str, ...], seconds: float) -> Effect:
-    """CPU time of the container for each request that it serves, while somebody visits."""
+    """CPU time of the container for each request that it serves, while a client visits."""
     before, served_before = engine.cpu_usage(place), requests_served(app, place, engine)
     asyncio.run(_visits(app, features))
     after, served = engine.cpu_usage(place), requests_served(app, place, engine) - served_before
@@ -69,9 +69,9 @@ def takes_cpu(app: App, place: str, engine: Engine, features: tuple[str, ...], s
 def repeats_itself(
     app: App, place: str, engine: Engine, features: tuple[str, ...], route: str, statements: float, calls: float
 ) -> Effect:
-    """One statement far more often than somebody asks for ``route``, or calls to one other service than requests come.
+    """One statement far more often than clients ask for ``route``, or calls to one other service than requests come.
 
-    Somebody visits meanwhile. Requests for other pages run statements of their own, so they do not count against one.
+    A client visits meanwhile. Requests for other pages run other statements, so they do not count against one.
     """
     asked, called, served = _asked(app, engine), _called(app, place, engine), requests_served(app, place, engine)
     there = requests_served(app, place, engine, route=route)

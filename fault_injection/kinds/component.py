@@ -20,6 +20,7 @@ class ContainerPause(FaultKind):
 
     name = "container_pause"
     category = "component"
+    mechanism = "frozen_or_ended"
     explanation = "Every process of the container is frozen: connections to it open, but nothing answers."
     strengths: ClassVar = {"whole": {}, "intermittent": {"on_s": 3.0, "off_s": 2.0}}
     settle_s = 10.0
@@ -29,7 +30,7 @@ class ContainerPause(FaultKind):
         return app.places
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """Pause at once, or by turns in a process of its own."""
+        """Pause at once, or by turns in a background process."""
         must_run(fault.place, engine)
         container = engine.container_id(fault.place)
         unpause = Step("unpause", fault.place, container)
@@ -50,16 +51,17 @@ class ContainerPause(FaultKind):
 
 
 class ContainerStop(FaultKind):
-    """A container was stopped and nobody started it again."""
+    """A container was stopped and stays down."""
 
     name = "container_stop"
     category = "component"
+    mechanism = "frozen_or_ended"
     explanation = "The container was stopped in good order and stays so: connections to it are refused."
     strengths: ClassVar = {"whole": {}}
     settle_s = 12.0
 
     def places(self, app: App) -> tuple[str, ...]:
-        """Every container that others wait for; a worker's end is a kind of its own."""
+        """Every container that others wait for; a worker's end is another kind."""
         return tuple(place for place in app.places if place not in app.workers)
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
@@ -78,7 +80,7 @@ class WorkerStopped(ContainerStop):
     """A queue's worker was stopped: the site answers, but what should follow does not."""
 
     name = "worker_stopped"
-    explanation = "The container of a queue's worker was stopped: messages are taken but nobody handles them."
+    explanation = "The container of a queue's worker was stopped: messages are accepted but not handled."
 
     def places(self, app: App) -> tuple[str, ...]:
         """The containers that handle a queue's messages."""
@@ -86,10 +88,11 @@ class WorkerStopped(ContainerStop):
 
 
 class ContainerKill(FaultKind):
-    """The first process dies again and again; the engine starts it anew each time."""
+    """The first process dies again and again; the engine restarts it each time."""
 
     name = "container_kill"
     category = "component"
+    mechanism = "frozen_or_ended"
     explanation = "The service's process is killed every few seconds, as by a crash; the engine starts it again each time."
     strengths: ClassVar = {"often": {"every_s": 5.0}, "now and then": {"every_s": 9.0}}
     settle_s = 12.0
@@ -99,7 +102,7 @@ class ContainerKill(FaultKind):
         return app.places
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """A process of its own sends the signal."""
+        """A background process sends the signal."""
         must_run(fault.place, engine)
         strength = tuple(self.strengths[fault.strength].items())
         container = engine.container_id(fault.place)
@@ -124,6 +127,7 @@ class CrashLoop(FaultKind):
 
     name = "crash_loop"
     category = "component"
+    mechanism = "new_version"
     explanation = (
         "A new version of the service was rolled out that ends with an error while it starts; the engine tries again and again."
     )
@@ -135,7 +139,7 @@ class CrashLoop(FaultKind):
         'region = settings.environ["REGION"]',
         'workers = int(settings.text("WORKERS", "auto"))',
     )
-    """What the new version does first: each reads a setting that nobody has set."""
+    """What the new version does first: each reads a setting that is not set."""
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every service that we build ourselves."""
@@ -165,6 +169,3 @@ class CrashLoop(FaultKind):
             restarts >= 1 and waited is None,
             f"state {state}, started again {restarts} times, {'no answer' if waited is None else 'answers'}",
         )
-
-
-KINDS: tuple[FaultKind, ...] = (ContainerPause(), ContainerStop(), ContainerKill(), CrashLoop(), WorkerStopped())

@@ -1,4 +1,4 @@
-"""Faults of configuration: a service is rolled out with a setting that somebody got wrong."""
+"""Faults of configuration: a service is rolled out with a wrong setting."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Misconfigured(FaultKind):
     """A setting of a service is changed, and the service rolled out with it."""
 
     category: ClassVar[Category] = "configuration"
+    mechanism = "new_settings"
     settle_s = 30.0
     counts_once_settled = True
     starts: ClassVar[bool] = True
@@ -96,10 +97,10 @@ class WrongCredentials(Misconfigured):
 
 
 class WrongUpstreamPort(Misconfigured):
-    """A peer's address names a port where nobody listens."""
+    """A peer's address names a port without a listener."""
 
     name = "wrong_upstream_port"
-    explanation = "The service calls one of its peers at a port where nobody listens: its connections are refused."
+    explanation = "The service calls one of its peers at a port without a listener: its connections are refused."
     strengths: ClassVar = {"whole": {}}
     PORTS = (8080, 8001, 80, 9000)
 
@@ -111,7 +112,7 @@ class WrongUpstreamPort(Misconfigured):
         """One of its peers' addresses, another port."""
         peers = sorted(name for name in environment if name.endswith("_URL") and name not in STORE_SETTINGS)
         if not peers:
-            raise FaultError(f"{fault.place} is told of no peer")
+            raise FaultError(f"{fault.place} has no setting that names a peer")
         name = peers[fault.variant % len(peers)]
         address = urlsplit(environment[name])
         port = self.PORTS[fault.variant % len(self.PORTS)]
@@ -155,10 +156,10 @@ class PoolTooSmall(Knob):
 
 
 class CacheDisabled(Knob):
-    """Everything is loaded anew every time."""
+    """Everything is loaded every time."""
 
     name = "cache_disabled"
-    explanation = "The service's cache is switched off, so that every request loads what it shows anew."
+    explanation = "The service's cache is switched off, so that every request loads what it shows."
     strengths: ClassVar = {"whole": {"value": 0}}
     variable = "CACHE_SECONDS"
 
@@ -184,14 +185,3 @@ def _set(environment: dict[str, str], name: str) -> str:
     if not environment.get(name):
         raise FaultError(f"the service has no setting {name}")
     return environment[name]
-
-
-KINDS: tuple[FaultKind, ...] = (
-    WrongDbHost(),
-    WrongCredentials(),
-    WrongUpstreamPort(),
-    TimeoutTooShort(),
-    PoolTooSmall(),
-    CacheDisabled(),
-    RateLimitTooLow(),
-)

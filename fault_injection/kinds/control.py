@@ -42,6 +42,7 @@ class BenignSpike(FaultKind):
 
     name = "benign_spike"
     category = "control"
+    mechanism = "visitors"
     explanation = "A burst of extra visitors, within what the application can serve."
     strengths: ClassVar = {"small": {"rate": 8.0, "seconds": 30.0}, "large": {"rate": 16.0, "seconds": 30.0}}
 
@@ -50,7 +51,7 @@ class BenignSpike(FaultKind):
         return (app.entrance,)
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """A process of its own visits pages."""
+        """A background process visits pages."""
         strength = tuple(self.strengths[fault.strength].items())
         container = engine.container_id(fault.place)
         start = Step("start_background", fault.place, container, (("act", "burst"), *strength))
@@ -69,6 +70,7 @@ class BenignDeploy(FaultKind):
 
     name = "benign_deploy"
     category = "control"
+    mechanism = "new_version"
     explanation = "A new version of the service is rolled out; nothing is wrong with it."
     strengths: ClassVar = {"usual": {}}
     counts_once_settled = True
@@ -87,6 +89,3 @@ class BenignDeploy(FaultKind):
         """It answers again."""
         waited = answers(app, fault.place, engine, seconds=1.0)
         return Effect(waited is not None, "no answer yet" if waited is None else f"answered in {waited:.2f} s as a new version")
-
-
-KINDS: tuple[FaultKind, ...] = (Nothing(), BenignSpike(), BenignDeploy())

@@ -20,37 +20,6 @@ from revelio.errors import FaultError
 POSTGRES = "postgres"
 SAMPLE_S = 2.0
 LEAST_ROWS = 20_000
-WRITTEN = {
-    "shop": ("products", "orders", "payments", "accounts", "messages", "order_lines", "ledger"),
-    "forum": ("posts", "comments", "users", "votes", "inbox", "messages"),
-    "travel": ("taken", "bookings", "accounts", "ledger", "tickets", "messages"),
-}
-"""Tables that users' visits both read and write, by application."""
-INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
-    "shop": {
-        "products": ("products_text", "products_sold"),
-        "orders": ("orders_key", "orders_owner"),
-        "messages": ("messages_order_id_key", "messages_owner", "messages_unread"),
-    },
-    "forum": {
-        "posts": ("posts_hot", "posts_words", "posts_community", "posts_author"),
-        "comments": ("comments_post", "comments_author"),
-        "votes": ("votes_pkey",),
-        "inbox": ("inbox_source", "inbox_owner", "inbox_unread"),
-    },
-    "travel": {
-        "stops": ("stops_station_departs", "stops_pkey"),
-        "bookings": ("bookings_account_key", "bookings_account"),
-        "taken": ("taken_pkey", "taken_booking"),
-        "ledger": ("ledger_pkey", "ledger_account", "ledger_booking"),
-        "tickets": ("tickets_pkey",),
-        "messages": ("messages_once", "messages_account"),
-    },
-}
-"""Indexes whose loss hurts, by application and table, the one that is missed most first.
-
-Some keep rows unique: without them the statements that rely on that are refused, so nothing comes in that would bar their return.
-"""
 
 
 class OnDatabase(FaultKind):
@@ -64,10 +33,11 @@ class OnDatabase(FaultKind):
 
 
 class LockHeld(OnDatabase):
-    """Somebody's open transaction holds a lock on a table."""
+    """An open transaction holds a lock on a table."""
 
     name = "lock_held"
-    explanation = "Somebody left a transaction open that holds a lock on a table, so that whoever needs the table waits."
+    mechanism = "database_session"
+    explanation = "A transaction was left open that holds a lock on a table, so that every other user of the table waits."
     strengths: ClassVar = {
         "everybody": {"mode": "AccessExclusiveLock"},
         "writers": {"mode": "ShareRowExclusiveLock"},
@@ -84,10 +54,10 @@ class LockHeld(OnDatabase):
 
     def places(self, app: App) -> tuple[str, ...]:
         """Tables that users' visits read and write."""
-        return WRITTEN[app.name]
+        return app.tables
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """A process of its own holds the session."""
+        """A background process holds the session."""
         forms = self.STATEMENTS[fault.strength]
         statement = forms[fault.variant % len(forms)].format(table=fault.place)
         container = engine.container_id(POSTGRES)
@@ -100,7 +70,7 @@ class LockHeld(OnDatabase):
         return Effect(held > 0 and waiting > 0, f"{held} session holds the lock on {fault.place}, {waiting} wait for the table")
 
     def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """Nobody holds it any more."""
+        """No session holds it any more."""
         held, waiting = self._locks(app, fault)
         return Effect(not held, f"{held} sessions hold the lock on {fault.place}, {waiting} wait for the table")
 
@@ -120,13 +90,18 @@ class DroppedIndex(OnDatabase):
     """An index is gone."""
 
     name = "dropped_index"
+    mechanism = "database_session"
     explanation = "An index of the table was dropped, so that the queries that it served read the whole table."
     strengths: ClassVar = {"all": {}, "one": {}}
     settle_s = 16.0
 
     def places(self, app: App) -> tuple[str, ...]:
-        """Tables that are large enough to be missed an index."""
-        return tuple(INDEXES[app.name])
+        """Tables that are large enough for the loss of an index to be felt.
+
+        Some of the indexes keep rows unique: without them the statements that rely on that are refused, so no row is
+        written that would prevent their return.
+        """
+        return tuple(table for table, _ in app.indexes)
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
         """Drop it; make it again exactly as the database describes it."""
@@ -162,7 +137,7 @@ class DroppedIndex(OnDatabase):
         return Effect(len(there) == len(self._names(app, fault)), f"indexes of {fault.place}: {', '.join(there)}")
 
     def _names(self, app: App, fault: Fault) -> tuple[str, ...]:
-        names = INDEXES[app.name][fault.place]
+        names = app.indexes_of(fault.place)
         return names if fault.strength == "all" else names[:1]
 
     def _found(self, app: App, fault: Fault) -> dict[str, tuple[str, str]]:
@@ -237,7 +212,7 @@ class UnpooledSessions(KitVersion):
     return
     """
     FULL = 0.9
-    """From this share of the sessions that the database allows on, somebody is refused one now and then."""
+    """From this share of the sessions that the database allows on, a client is refused one now and then."""
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every service with a pool."""
@@ -276,6 +251,7 @@ class SlowDiskOnDb(OnDatabase):
     """The database's disk takes few writes a second."""
 
     name = "slow_disk_on_db"
+    mechanism = "store_disk"
     explanation = "The disk takes only a few of the database's writes a second, so that every commit waits for it."
     strengths: ClassVar = {"hard": {"writes": 4, "least_s": 0.4}, "moderate": {"writes": 6, "least_s": 0.3}}
     settle_s = 16.0
@@ -308,7 +284,7 @@ def _dropping(table: str, name: str, index: str, constraint: str) -> str:
 
 
 def _making(table: str, name: str, index: str, constraint: str) -> str:
-    """The statement that makes it anew where it is missing."""
+    """The statement that creates it where it is missing."""
     if not constraint:
         return index.replace("INDEX", "INDEX IF NOT EXISTS", 1)
     return (
@@ -324,6 +300,3 @@ def _used(page: str) -> float:
 def _figure(page: str, what: str, label: str) -> float:
     found = re.findall(rf"^db_client_connection_{what}\{{(.*)\}} (\S+)$", page, re.MULTILINE)
     return sum(float(value) for labels, value in found if label in labels)
-
-
-KINDS: tuple[FaultKind, ...] = (LockHeld(), DroppedIndex(), ConnectionLeak(), UnpooledSessions(), SlowDiskOnDb())

@@ -24,12 +24,13 @@ class DiskSlow(FaultKind):
 
     name = "disk_slow"
     category = "resource"
-    explanation = "The store's disk takes only a few writes a second, and whoever asks the store waits until it has written."
+    mechanism = "store_disk"
+    explanation = "The store's disk takes only a few writes a second, and clients of the store wait until it has written."
     strengths: ClassVar = {"hard": {"writes": 4, "least_s": 0.15}, "moderate": {"writes": 10, "least_s": 0.05}}
     settle_s = 16.0
 
     def places(self, app: App) -> tuple[str, ...]:
-        """The stores that write to disk before they answer, but for the database, whose slow disk is a kind of its own."""
+        """The stores that write to disk before they answer, but for the database, whose slow disk is another kind."""
         return tuple(store for store in app.stores if store != "postgres")
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
@@ -57,7 +58,8 @@ class DiskFull(FaultKind):
 
     name = "disk_full"
     category = "resource"
-    explanation = "The disk with the store's data is full: somebody left a large file there, and the store cannot write any more."
+    mechanism = "store_disk"
+    explanation = "The disk with the store's data is full: a large file was left there, and the store cannot write any more."
     strengths: ClassVar = {"whole": {}}
     settle_s = 30.0
     counts_once_settled = True
@@ -101,6 +103,3 @@ def _trouble(app: App, fault: Fault, engine: Engine) -> str:
     except FaultError as error:
         return str(error) or type(error).__name__
     return ""
-
-
-KINDS: tuple[FaultKind, ...] = (DiskSlow(), DiskFull())

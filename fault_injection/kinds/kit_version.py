@@ -19,6 +19,8 @@ from fault_injection.steps import files_step
 class KitVersion(FaultKind):
     """A new version with statements at the head of one function of the kit; in them, ``{name}`` is the strength's figure."""
 
+    mechanism = "new_version"
+    mechanism = "new_version"
     file: ClassVar[str]
     function: ClassVar[str]
     statements: ClassVar[str]

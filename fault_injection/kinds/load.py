@@ -48,6 +48,7 @@ class TrafficFlood(FaultKind):
 
     name = "traffic_flood"
     category = "load and queue"
+    mechanism = "visitors"
     burdens_host = True
     explanation = "Far more visitors than usual come to the site or to some of its pages, more than the service can answer."
     strengths: ClassVar = {"hard": {"visitors": 800, "seconds": 120.0}, "moderate": {"visitors": 650, "seconds": 120.0}}
@@ -60,7 +61,7 @@ class TrafficFlood(FaultKind):
         return tuple(FLOODED[app.name])
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """A process of its own visits pages."""
+        """A background process visits pages."""
         must_run(fault.place, engine)
         strength = tuple(self.strengths[fault.strength].items())
         container = engine.container_id(fault.place)
@@ -79,7 +80,7 @@ class TrafficFlood(FaultKind):
         return Effect(rate >= self.LEAST_RATE or waiting >= self._crowd(fault), figures)
 
     def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """Requests are few again, and nobody waits."""
+        """Requests are few again, and no request waits."""
         waiting = _connected(app, engine)
         try:
             rate = _rate(app, fault, engine)
@@ -119,7 +120,7 @@ class RetryStorm(Misconfigured):
         return {"PEER_RETRIES": f"{strength['retries']}", "PEER_TIMEOUT_SECONDS": f"{strength['timeout_s']:g}"}
 
     def active(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """The setting is in force, and the service makes several times the calls that failed not."""
+        """The setting is applied, and the service makes several times the calls that failed not."""
         told = super().active(app, fault, engine)
         if not told.confirmed:
             return told
@@ -152,6 +153,3 @@ def _calls(page: str) -> tuple[float, float]:
     found = re.findall(r"^http_client_request_duration_seconds_count\{(.*)\} (\S+)$", page, re.MULTILINE)
     made = sum(float(value) for _, value in found)
     return made, sum(float(value) for labels, value in found if 'error_type=""' in labels)
-
-
-KINDS: tuple[FaultKind, ...] = (TrafficFlood(), RetryStorm())

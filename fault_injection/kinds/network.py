@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from fault_injection.apps import App
 from fault_injection.engine import Engine
-from fault_injection.kinds import network_buffers, network_edges, network_names
 from fault_injection.mechanisms.packet_queue import QUEUE
 from fault_injection.mechanisms.probe import answers, must_run
 from fault_injection.spec import Change, Effect, Fault, FaultKind, Step
@@ -25,6 +24,7 @@ class OfLink(FaultKind):
     """A fault of one container's link."""
 
     category = "network"
+    mechanism = "packets"
 
     def places(self, app: App) -> tuple[str, ...]:
         """Every container of the application."""
@@ -65,7 +65,7 @@ class Delay(OfLink):
                 undo=(network_step(engine, fault.place, *delete, undoes=True),),
                 parameters=strength,
             )
-        # Packets pass as they are while nobody reads the queue.
+        # Packets pass as they are while no process reads the queue.
         rule = ("OUTPUT", "-o", LINK, "-j", "NFQUEUE", "--queue-num", str(QUEUE), "--queue-bypass")
         container = engine.container_id(fault.place)
         start = Step("start_background", fault.place, container, (("act", "hold_back"), *strength))
@@ -162,7 +162,7 @@ class Bandwidth(OfLink):
 
 
 class Congestion(OfLink):
-    """Somebody else's traffic fills the link."""
+    """Other traffic fills the link."""
 
     name = "congestion"
     burdens_host = True
@@ -253,14 +253,3 @@ def _dropped(rules: str) -> int:
     """Packets that rules of chance dropped, of what ``iptables -v -S`` says."""
     words = [line.split() for line in rules.splitlines() if "--probability" in line]
     return sum(int(line[line.index("-c") + 1]) for line in words)
-
-
-KINDS: tuple[FaultKind, ...] = (
-    Delay(),
-    Loss(),
-    Bandwidth(),
-    Congestion(),
-    *network_edges.KINDS,
-    *network_names.KINDS,
-    *network_buffers.KINDS,
-)

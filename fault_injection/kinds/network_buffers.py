@@ -20,6 +20,7 @@ class ReceiveBufferTooSmall(FaultKind):
 
     name = "receive_buffer_too_small"
     category = "network"
+    mechanism = "kernel_setting"
     explanation = "The container's TCP receive buffers were set far too small, so its peers must stop sending again and again."
     strengths: ClassVar = {"hard": {"bytes": 500}, "moderate": {"bytes": 650}}
     settle_s = 15.0
@@ -45,7 +46,7 @@ class ReceiveBufferTooSmall(FaultKind):
         return Effect(again >= 2, f"told its peers {again} times in {SAMPLE_S:.0f} s to stop sending")
 
     def cleared(self, app: App, fault: Fault, engine: Engine) -> Effect:
-        """Its kernel tells nobody to stop any more."""
+        """Its kernel no longer asks senders to stop."""
         again = _stops(fault.place, engine)
         return Effect(again == 0, f"told its peers {again} times in {SAMPLE_S:.0f} s to stop sending")
 
@@ -65,6 +66,3 @@ def _stopped(service: str, engine: Engine) -> int:
     lines = [line.split() for line in engine.in_network(service, "cat", "/proc/net/netstat").splitlines() if "TcpExt:" in line]
     names, values = lines[0], lines[1]
     return int(values[names.index("TCPToZeroWindowAdv")])
-
-
-KINDS: tuple[FaultKind, ...] = (ReceiveBufferTooSmall(),)

@@ -17,6 +17,7 @@ class BetweenTwo(FaultKind):
     """A fault at an edge, ``caller->callee``."""
 
     category = "network"
+    mechanism = "packets"
     settle_s = 10.0
 
     def places(self, app: App) -> tuple[str, ...]:
@@ -135,6 +136,3 @@ def _nobody(service: str, engine: Engine) -> str:
     """The last address of the container's own network: addresses are given out from the first on."""
     routes = json.loads(engine.in_network(service, "ip", "-j", "-4", "route", "show", "scope", "link"))
     return str(ipaddress.ip_network(routes[0]["dst"])[-2])
-
-
-KINDS: tuple[FaultKind, ...] = (Partition(), TcpReset(), WrongRoute())

@@ -16,12 +16,13 @@ class DnsFailure(FaultKind):
 
     name = "dns_failure"
     category = "network"
+    mechanism = "packets"
     explanation = "The container's name server does not answer, and its connections were closed, so that it must look up names."
     strengths: ClassVar = {"whole": {"share": 1.0}, "many": {"share": 0.6}}
     settle_s = 10.0
 
     def places(self, app: App) -> tuple[str, ...]:
-        """Every service that calls another or uses a store; stores look nobody up."""
+        """Every service that calls another or uses a store; stores resolve no names."""
         return tuple(service for service in app.services if any(caller == service for caller, _ in app.edges))
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
@@ -53,6 +54,3 @@ class DnsFailure(FaultKind):
         callee = next(callee for caller, callee in app.edges if caller == fault.place)
         outcome = look_up(fault.place, callee, engine, seconds=1.0)
         return outcome, f"{callee}, looked up at {fault.place}: {outcome.words} after {outcome.seconds:.2f} s"
-
-
-KINDS: tuple[FaultKind, ...] = (DnsFailure(),)

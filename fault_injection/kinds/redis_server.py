@@ -1,4 +1,4 @@
-"""Faults of Redis as a server: it may keep less than it holds, or somebody's command keeps it busy."""
+"""Faults of Redis as a server: it may keep less than it holds, or a client's command keeps it busy."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ LOOKS_S = 3.0
 class OfRedis(FaultKind):
     """What happens in Redis; its place is the store."""
 
+    mechanism = "redis_session"
+    mechanism = "redis_session"
+
     def places(self, app: App) -> tuple[str, ...]:
         """Redis, where the application has it."""
         return tuple(store for store in app.stores if store == REDIS)
@@ -38,7 +41,7 @@ class StoreMemoryTooSmall(OfRedis):
     settle_s = 12.0
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """Another limit, and what to do at it; then those that were in force."""
+        """Another limit, and what to do at it; then those that were set before."""
         must_run(fault.place, engine)
         strength = self.strengths[fault.strength]
         before = redis_server.settings(app, "maxmemory", "maxmemory-policy")
@@ -69,11 +72,11 @@ class StoreMemoryTooSmall(OfRedis):
 
 
 class SlowCommand(OfRedis):
-    """Somebody's long command, again and again."""
+    """A client's long command, again and again."""
 
     name = "slow_command"
     category: ClassVar[Category] = "database"
-    explanation = "Somebody's script goes through all keys of Redis again and again, and whoever asks Redis meanwhile waits."
+    explanation = "A client's script goes through all keys of Redis again and again, and other clients of Redis wait."
     strengths: ClassVar = {
         "hard": {"busy_s": 2.0, "every_s": 2.3, "least_s": 0.8},
         "moderate": {"busy_s": 1.6, "every_s": 2.2, "least_s": 0.6},
@@ -91,7 +94,7 @@ class SlowCommand(OfRedis):
     """
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """A process of its own asks."""
+        """A background process runs it."""
         must_run(fault.place, engine)
         strength = self.strengths[fault.strength]
         container = engine.container_id(REDIS)
@@ -116,6 +119,3 @@ class SlowCommand(OfRedis):
         """It answers at once."""
         longest = longest_wait(app, REDIS, engine, patience=3.0, looks_s=LOOKS_S)
         return Effect(longest < 0.15, f"it took up to {longest:.2f} s to answer")
-
-
-KINDS: tuple[FaultKind, ...] = (StoreMemoryTooSmall(), SlowCommand())

@@ -29,6 +29,7 @@ class CpuQuota(FaultKind):
 
     name = "cpu_quota"
     category = "resource"
+    mechanism = "engine_limit"
     explanation = "The container may use only a fraction of the CPU time that it needs, so its work waits for the next period."
     strengths: ClassVar = {
         "hard": {"share_of_use": 0.3, "least_cpus": 0.01},
@@ -75,6 +76,7 @@ class CpuHog(FaultKind):
 
     name = "cpu_hog"
     category = "resource"
+    mechanism = "foreign_processes"
     burdens_host = True
     explanation = "A runaway process in the container's control group uses up the CPU time that it may have."
     # A service that hardly calculates is not held up by others that are as nice as itself: it waits its short turn, and is done.
@@ -85,7 +87,7 @@ class CpuHog(FaultKind):
         return app.places
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """Processes of their own join the control group and calculate."""
+        """Extra processes join the control group and calculate."""
         must_run(fault.place, engine)
         strength = tuple(self.strengths[fault.strength].items())
         container = engine.container_id(fault.place)
@@ -108,6 +110,7 @@ class MemoryLimit(FaultKind):
 
     name = "memory_limit"
     category = "resource"
+    mechanism = "engine_limit"
     explanation = (
         "The container may use less memory than it needs: the kernel kills its processes, and the engine starts it again."
     )
@@ -143,6 +146,7 @@ class FdExhaustion(FaultKind):
 
     name = "fd_exhaustion"
     category = "resource"
+    mechanism = "process_limit"
     explanation = "The process may open fewer files and connections than it needs: further ones fail."
     strengths: ClassVar = {"hard": {"share_of_connections": 0.15}, "moderate": {"share_of_connections": 0.25}}
     settle_s = 25.0
@@ -155,7 +159,7 @@ class FdExhaustion(FaultKind):
         """Bound it below what it has, then cut its connections once, since those that it has stay.
 
         A start under the limit would not do: a process that cannot start ends, and the next one has its old limit again.
-        What was refused a file may never listen again, so it is started anew when all is undone.
+        What was refused a file may never listen again, so it is restarted when all is undone.
         """
         must_run(fault.place, engine)
         before, used = engine.file_limit(fault.place), engine.open_files(fault.place)
@@ -188,6 +192,7 @@ class PidLimit(FaultKind):
 
     name = "pid_limit"
     category = "resource"
+    mechanism = "engine_limit"
     explanation = "The container may have fewer processes and threads than it needs: what needs another one fails."
     strengths: ClassVar = {"hard": {"share_of_use": 0.6}, "moderate": {"share_of_use": 0.75}}
     settle_s = 25.0
@@ -197,7 +202,7 @@ class PidLimit(FaultKind):
         return (*app.services, *(s for s in app.stores if s == "postgres"))
 
     def change(self, app: App, fault: Fault, engine: Engine) -> Change:
-        """Bound it below what it has, and start it anew, since what runs already stays."""
+        """Bound it below what it has, and restart it, since what runs already stays."""
         must_run(fault.place, engine)
         before, used = engine.bounds(fault.place), engine.processes(fault.place)
         limit = max(LEAST_PROCESSES, int(used * float(self.strengths[fault.strength]["share_of_use"])))
@@ -260,6 +265,3 @@ def _limit_that_leaves(free: int, kept: frozenset[int]) -> int:
         free -= limit not in kept
         limit += 1
     return limit
-
-
-KINDS: tuple[FaultKind, ...] = (CpuQuota(), CpuHog(), MemoryLimit(), FdExhaustion(), PidLimit(), ThreadLeak())

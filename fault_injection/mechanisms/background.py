@@ -1,4 +1,4 @@
-"""Faults that must go on doing something: a process of their own, which ends by itself.
+"""Faults that must go on doing something: a background process, which ends by itself.
 
 It holds a lock while it lives and goes on only while the journal wants its fault, so undoing is: write ``undoing``, wait
 for the lock, put things right. That holds after a kill -9 of any of the processes too.
@@ -70,7 +70,7 @@ def _pause(app: App, service: str, values: Mapping[str, str], wanted: Wanted) ->
 
 
 def kill_again_and_again(engine: Engine, service: str, every_s: float, wanted: Wanted) -> None:
-    """End the first process of ``service``, as a crash would, every so many seconds; the engine starts it anew."""
+    """End the first process of ``service``, as a crash would, every so many seconds; the engine restarts it."""
     while wanted():
         with contextlib.suppress(FaultError, ProcessLookupError):
             os.kill(engine.pid(service), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A stream of datagrams from one container's network to another's, as somebody's replication or media stream would be."""
+"""A stream of datagrams from one container's network to another's, like a replication or media stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application's database, as somebody who is allowed to log in to it uses it."""
+"""The application's database, as a user with a login sees it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PATIENCE = "-c lock_timeout=10s -c statement_timeout=30s"
 _MAKING = "-c lock_timeout=30s"
 """For what may take its time: an index of many rows on a busy machine."""
 _UNSEEN = "-c pg_stat_statements.track=none"
-"""For whoever only looks: what is looked at must not show that somebody looked."""
+"""For measurements: the database's statistics must not show them."""
 
 
 def connect(app: App, options: str = _PATIENCE) -> psycopg.Connection[Any]:
-    """A session of the application's own user; each statement is a transaction of its own. Raises ``psycopg.Error``."""
+    """A session of the application's own user; each statement is its own transaction. Raises ``psycopg.Error``."""
     return psycopg.connect(
         host="127.0.0.1",
         port=find_project(app.name).ports["postgres"],

@@ -1,6 +1,7 @@
 """Keeps back what the kernel queues for us (iptables' NFQUEUE): packets go on after a while, in the order they came.
 
-The queue is read by netlink, of each packet only its number, so that no library and no copy of the packets is needed.
+The queue is read by netlink, of each packet only its number, so that no copy of the packets is needed. pyroute2 (0.9.7) does
+not speak NFQUEUE.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _GREETINGS = {
 """Port and first words: PostgreSQL's request for TLS, Redis' PING; both are answered before any log-in."""
 
 EVERY_S = 0.2
-"""How often somebody asks who looks for an answer that waits."""
+"""Seconds between two probes that look for a delayed answer."""
 
 RESOLVER = ("127.0.0.11", 53)
 """The engine's own name server, as every container of a user-defined network finds it."""
@@ -41,7 +41,7 @@ def answers(app: App, place: str, engine: Engine, seconds: float) -> float | Non
 
 
 def longest_wait(app: App, place: str, engine: Engine, patience: float, looks_s: float) -> float:
-    """The longest that ``place`` kept somebody waiting who asked again and again for ``looks_s``; at most ``patience``."""
+    """The longest wait for an answer of ``place``, probed repeatedly for ``looks_s``; at most ``patience``."""
     longest, began = 0.0, time.monotonic()
     while time.monotonic() < began + looks_s:
         waited = answers(app, place, engine, seconds=patience)

@@ -1,4 +1,4 @@
-"""Moves the clock that one running process reads, and nobody else's.
+"""Moves the clock that one running process reads, and no other's.
 
 A process asks for the time in the kernel's vDSO, code that is mapped into it. Here its functions are replaced by ones that ask
 the kernel and add some seconds to the time of day; monotonic time stays. The process is stopped for the milliseconds that this

@@ -1,4 +1,4 @@
-"""The application's Redis, as somebody who may log in to it uses it."""
+"""The application's Redis, as a client with a login sees it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ PATIENCE_S = 10.0
 
 
 def connect(app: App) -> redis.Redis:
-    """A client of its own; connects with its first command. Close it."""
+    """A separate client; connects with its first command. Close it."""
     port = find_project(app.name).ports["redis"]
     return redis.Redis(host="127.0.0.1", port=port, socket_timeout=PATIENCE_S, decode_responses=True)
 
 
 def settings(app: App, *names: str) -> dict[str, str]:
-    """Settings as they are in force; ``FaultError`` when it does not answer."""
+    """The current settings; ``FaultError`` when it does not answer."""
     with _asked(app, "CONFIG GET") as server:
         return {str(name): str(value) for name, value in server.config_get(*names).items()}
 
 
 def configure(app: App, changed: dict[str, str]) -> None:
-    """Put settings in force, until it starts anew; ``FaultError`` when it refuses."""
+    """Apply settings until it restarts; ``FaultError`` when it refuses."""
     with _asked(app, "CONFIG SET") as server:
         for name, value in changed.items():
             server.config_set(name, value)
@@ -44,7 +44,7 @@ def figures(app: App, section: str) -> dict[str, float]:
 
 
 def refusal(app: App, engine: Engine) -> str:
-    """What it says to somebody who wants to write, or why it says nothing; empty when it takes it."""
+    """What it answers to a write, or why it says nothing; empty when it takes it."""
     try:
         said = reply(app, "redis", engine, b"SET note 1 EX 1\r\n", seconds=1.0).strip()
     except (FaultError, OSError) as error:
@@ -53,7 +53,7 @@ def refusal(app: App, engine: Engine) -> str:
 
 
 def evaluate_again_and_again(app: App, script: str, argument: str, every_s: float, wanted: Callable[[], bool]) -> None:
-    """Have it evaluate a script every so many seconds until not wanted; while it does, it answers nobody else."""
+    """Have it evaluate a script every so many seconds until not wanted; while it does, it answers no other client."""
     with contextlib.closing(connect(app)) as server:
         while wanted():
             began = time.monotonic()

@@ -1,6 +1,6 @@
-"""Carries a container's data over to a small disk of its own, which one large file then fills; and carries it back.
+"""Carries a container's data over to a separate small disk, which one large file then fills; and carries it back.
 
-The disk is an image file beside the volume, mounted where the volume lies, so whoever writes there meets the kernel's own
+The disk is an image file beside the volume, mounted where the volume lies, so writers there meet the kernel's own
 "no space left on device". Each act may be repeated, and after a kill -9 at any point ``carry_back`` puts things right: until the
 image is mounted the volume is whole, and while it is mounted the image is.
 """
@@ -18,14 +18,14 @@ from pathlib import Path
 from revelio.errors import FaultError
 
 FILE = "export.tar"
-"""What somebody put there."""
+"""The file that fills it."""
 _IMAGE = "disk.img"
 _SLACK = 48 * 2**20
 """What the small disk has beyond the data and a tenth of it: its own tables, and some room to work in while nothing fills it."""
 
 
 def carry_over(volume: Path) -> None:
-    """Have the volume on a small disk. Nobody may use it meanwhile. ``FaultError``, also where there are no loop devices."""
+    """Have the volume on a small disk. It must not be in use meanwhile. ``FaultError``, also where there are no loop devices."""
     if _is_mounted(volume):
         raise FaultError(f"something is mounted at {volume} already")
     image = volume.parent / _IMAGE
@@ -43,7 +43,7 @@ def carry_over(volume: Path) -> None:
 def fill(volume: Path) -> None:
     """Put a file there that leaves no space at all."""
     if not _is_mounted(volume):
-        raise FaultError(f"{volume} is on no disk of its own; filling it would fill this machine's")
+        raise FaultError(f"{volume} is not on a separate disk; filling it would fill this machine's")
     with (volume / FILE).open("wb") as file:
         size = 0
         for piece in (2**20, 2**12):
@@ -57,7 +57,7 @@ def fill(volume: Path) -> None:
 
 
 def carry_back(volume: Path) -> None:
-    """Have the volume where it was, with all that was written since but that file. Nobody may use it meanwhile."""
+    """Have the volume where it was, with all that was written since but that file. It must not be in use meanwhile."""
     if _is_mounted(volume):
         (volume / FILE).unlink(missing_ok=True)
         with _mounted("--bind", str(volume.parent)) as beside:

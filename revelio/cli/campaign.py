@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 _ABOUT = """Labelled incidents from real runs on the testbed.
 
-A run makes one fault, lets probe users feel it, has every tool look, undoes it, and asks every query that can be asked. A
-query counts as a right answer only where it showed the fault and had not shown it before.
+A run injects one fault, lets probe users feel it, takes a snapshot with every tool, undoes it, and runs every possible query.
+A query counts as a right answer only where it showed the fault and was normal before.
 
 \b
 In this order:
-    run PLAN --out DIR          make the runs; ended at any point, --resume goes on
+    run PLAN --out DIR          make the runs; stop at any point, --resume continues
     status, templates           what is recorded, which templates were never proven
     check-labels                which kinds no tool shows, which labels are never proven
-    relabel                     after a change to labels.yaml: judge again, nothing is run
+    relabel                     after a change to labels.yaml: judge the recorded results again
     leakage                     what would give the injector away
     pack                        few large files instead of one for each incident
     freeze                      splits and hashes; refused when anything leaks
     card                        the figures of the dataset's page
-    rewrite                     the same runs, told by other writers
+    rewrite                     the same runs with reports by other writers
 """
 
 Corpus = Annotated[Path | None, typer.Option("--reports", help="Folder of the report corpus; the bundled one when not given.")]
@@ -68,13 +68,13 @@ def run(
     apps: Annotated[
         str, typer.Option("--app", metavar="A1,A2", help="Only these applications; all of the plan's when not given.")
     ] = "",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the campaign in --out.")] = False,
     json: Json = False,
 ) -> None:
-    """Make every run of a plan and record its incident. May be ended and resumed at any point.
+    """Make every run of a plan and record its incident. It can be stopped and resumed at any point.
 
-    One application after the other is brought up where it is not up yet, and taken down again. Two terminals may make
-    the runs of two applications beside each other.
+    The applications are started one after the other where they are not up, and then stopped again. Two terminals may make
+    the runs of two applications at the same time.
 
     \b
     Examples:
@@ -112,7 +112,7 @@ def _chosen(wanted: str, planned: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def relabel(out: Recorded, json: Json = False) -> None:
-    """Judge recorded incidents by labels.yaml and the catalog as they are now, from the results that were recorded.
+    """Judge recorded incidents again by the current labels.yaml and catalog, from the recorded results.
 
     A metric whose noise floor changed in the catalog is rescored from its recorded series. Freeze again afterwards.
 
@@ -210,7 +210,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _end(number: int, frame: object) -> None:
-    """A request to end becomes an exception, so that the fault in force is undone first."""
+    """A request to end becomes an exception, so that the active fault is undone first."""
     raise SystemExit(128 + number)
 
 

@@ -1,4 +1,4 @@
-"""``revelio campaign status | check-labels | templates | leakage | card``: what recorded incidents say about themselves."""
+"""``revelio campaign status | check-labels | templates | leakage | card``: reports about recorded incidents."""
 
 from __future__ import annotations
 
@@ -179,11 +179,11 @@ def _print_leakage(found: tuple[Leakage, ...]) -> None:
 def card(
     out: Recorded,
     page: Annotated[
-        Path | None, typer.Option("--write", metavar="FILE", help="Put them in their places in this page instead of printing.")
+        Path | None, typer.Option("--write", metavar="FILE", help="Write them into this page instead of printing.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print the figures of the dataset's card, and the table of features that its faults bear, from what is recorded and frozen.
+    """Print the figures of the dataset's card and the table of its leakage features, from the frozen incidents.
 
     \b
     Examples:

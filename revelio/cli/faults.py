@@ -11,8 +11,8 @@ from revelio.cli.output import Json, emit, say, table
 
 _ABOUT = """One fault on a running testbed: injected, verified by a measurement, and undone.
 
-Each step is written to a journal before it is taken (var/faults), so that a fault can be undone whatever happened to who
-made it. There is one fault at a time: an active fault is undone before another is injected.
+A journal (var/faults) has each step before it runs, so that a fault can be undone even after its injector was
+killed. One fault is active at a time: an active fault is undone before another is injected.
 
 \b
 Start here:
@@ -53,7 +53,7 @@ def show(app: AppOption = "shop", json: Json = False) -> None:
     from fault_injection.kinds import kinds
 
     target, features = app_named(app), load_accepted_features()
-    in_force = open_faults(target)
+    active = open_faults(target)
     if json:
         does = {kind: mechanism.does for mechanism in features.mechanisms.values() for kind in mechanism.kinds}
         known = [
@@ -69,7 +69,7 @@ def show(app: AppOption = "shop", json: Json = False) -> None:
             }
             for k in kinds()
         ]
-        emit({"kinds": known, "in_force": in_force})
+        emit({"kinds": known, "active": active, "in_force": active})  # "in_force" is deprecated
         return
     groups = {
         "every part": target.places,
@@ -84,7 +84,7 @@ def show(app: AppOption = "shop", json: Json = False) -> None:
     table("", ("category", "kind", "places", "strengths", "what it is"), rows)
     say(f"services of {app}: {', '.join(target.services)}; stores: {', '.join(target.stores)}")
     say(f"make one: revelio faults inject KIND --at PLACE --for 60{'' if app == 'shop' else f' --app {app}'}")
-    for fault in in_force:
+    for fault in active:
         say(f"active: {fault.kind} at {fault.place} ({fault.strength}); `revelio faults undo` ends it")
 
 
@@ -93,8 +93,8 @@ def inject(
     at: Annotated[
         str, typer.Option("--at", metavar="PLACE", help="Where: a part (cart), a call (orders->payment) or a table, as listed.")
     ],
-    strength: Annotated[str | None, typer.Option("--strength", help="How strongly; the kind's first one when not given.")] = None,
-    seconds: Annotated[float | None, typer.Option("--for", min=1, metavar="SECONDS", help="Undo it after so long.")] = None,
+    strength: Annotated[str | None, typer.Option("--strength", help="Strength; the kind's first one when not given.")] = None,
+    seconds: Annotated[float | None, typer.Option("--for", min=1, metavar="SECONDS", help="Undo it after this time.")] = None,
     app: AppOption = "shop",
     json: Json = False,
 ) -> None:
@@ -112,7 +112,7 @@ def inject(
     """
     from fault_injection.apps import app_named
     from fault_injection.engine import DockerEngine
-    from fault_injection.inject import inject as put_in_force
+    from fault_injection.inject import inject as inject_fault
     from fault_injection.inject import undo as undo_all
     from fault_injection.kinds import kind_named
     from fault_injection.spec import Fault
@@ -120,7 +120,7 @@ def inject(
     target = app_named(app)
     fault = Fault(kind, at, strength or next(iter(kind_named(kind).strengths)))
     engine = DockerEngine(target.project)
-    made = put_in_force(target, fault, engine)
+    made = inject_fault(target, fault, engine)
     if json:
         emit(made)
     else:

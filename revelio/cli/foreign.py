@@ -1,4 +1,4 @@
-"""The testbed has error classes of its own, for it knows nothing of Revelio; here they become ours."""
+"""Turns the testbed's errors into Revelio's: the testbed does not import Revelio."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def show_all(json: Json = False) -> None:
 
 
 def show(incident_id: Annotated[str, typer.Argument(metavar="ID")], json: Json = False) -> None:
-    """Show one incident: its reports and what in its evidence left its baseline furthest.
+    """Show one incident: its reports and the series that deviate most from their baseline.
 
     \b
     Examples:
@@ -84,10 +84,10 @@ def show(incident_id: Annotated[str, typer.Argument(metavar="ID")], json: Json =
 def take_in(
     files: Annotated[list[Path], typer.Argument(help="Files or folders in the exchange format (.jsonl, .jsonl.xz).")],
     to: Folder = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite incidents that are there already.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing incidents.")] = False,
     json: Json = False,
 ) -> None:
-    """Check incident files and add their incidents to the recorded ones; all of them or, after an error, none.
+    """Check incident files and import their incidents: all of them or, after an error, none.
 
     \b
     Examples:
@@ -142,15 +142,15 @@ def hand_out(
 
 
 def record(
-    report: Annotated[str, typer.Argument(help="What a user noticed.")],
+    report: Annotated[str, typer.Argument(help="The report: what is broken.")],
     system: SystemOption = None,
     name: Annotated[str | None, typer.Option("--id", help="The incident's id; made from system and time when not given.")] = None,
     to: Folder = None,
     json: Json = False,
 ) -> None:
-    """Record a live system now: what every tool sees and what every query shows, so that it can be asked again later.
+    """Record a live system now, with the snapshot of every tool and the result of every query, to query it again later.
 
-    This runs every query that can be asked there, a few at a time, and may take some minutes.
+    This runs every possible query, a few at a time, and may take some minutes.
 
     \b
     Examples:
@@ -180,7 +180,7 @@ def record(
     else:
         say(f"{incident_id} with {len(made.results)} results is in {path}")
         for source in seen.evidence.missing:
-            say(f"  {source} did not answer and is not in it")
+            say(f"  {source} did not answer and is missing")
 
 
 def bundle(
@@ -189,7 +189,7 @@ def bundle(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Incidents of the campaign.")],
     json: Json = False,
 ) -> None:
-    """Copy chosen incidents of a campaign with every query's result, and without labels or anything else of the truth.
+    """Copy chosen incidents of a campaign with every query's result, without labels, fault or split.
 
     \b
     Examples:

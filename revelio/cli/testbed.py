@@ -36,13 +36,11 @@ def group() -> typer.Typer:
 
 def up(
     app: App = "shop",
-    images: Annotated[
-        Images, typer.Option("--images", help="Pull images, make them here, or do what can be done.")
-    ] = Images.AUTO,
+    images: Annotated[Images, typer.Option("--images", help="Pull images, build them here, or whichever works.")] = Images.AUTO,
     users: Annotated[bool, typer.Option("--users/--no-users", help="Also start the load generator and the probe users.")] = True,
     json: Json = False,
 ) -> None:
-    """Bring one application up with its backends and users, and wait until all is healthy. What runs already is left alone.
+    """Bring one application up with its backends and users, and wait until all is healthy. Running containers stay as they are.
 
     The application is registered as a live system of this folder (var/systems.d), so that `--system` finds it at once.
 
@@ -87,7 +85,7 @@ def down(app: App = "shop", json: Json = False) -> None:
 
 
 def status(app: App = "shop", json: Json = False) -> None:
-    """Show how the stack is. Exits with 1 unless all of it is up.
+    """Show the state of the stack. Exits with 1 unless all of it is up.
 
     \b
     Examples:
@@ -105,10 +103,10 @@ def status(app: App = "shop", json: Json = False) -> None:
 
 def measure(
     app: App = "shop",
-    minutes: Annotated[float, typer.Option("--minutes", min=0.1, help="How long to watch.")] = 5.0,
+    minutes: Annotated[float, typer.Option("--minutes", min=0.1, help="Minutes to measure.")] = 5.0,
     json: Json = False,
 ) -> None:
-    """Watch a running stack: how each feature serves its users, what each container costs. Exits with 1 when a limit is missed.
+    """Measure a running stack: latency and outcomes of each feature, cost of each container. Exits with 1 when a limit is missed.
 
     \b
     Examples:

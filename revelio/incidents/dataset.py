@@ -62,7 +62,7 @@ class Dataset:
 
 
 def grown_from(folder: Path) -> tuple[str, ...]:
-    """Digests of earlier freezes: a model that learnt from one of them learnt from nothing that is a test today."""
+    """Digests of earlier freezes: a model trained on one of them was trained on no incident that is in a test split today."""
     path = folder / EARLIER
     return tuple(json.loads(path.read_bytes())) if path.is_file() else ()
 

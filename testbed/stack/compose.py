@@ -43,7 +43,7 @@ def run(project: Project, *arguments: str) -> None:
 
 
 def reconfigure(project: Project, service: str, changed: Mapping[str, str]) -> None:
-    """Roll one service out anew with some variables of its environment changed; with none, as its files have it.
+    """Roll one service out again with some variables of its environment changed; with none, as its files have it.
 
     What was changed for other services stays so. Raises StackError.
     """
@@ -60,6 +60,6 @@ def reconfigure(project: Project, service: str, changed: Mapping[str, str]) -> N
 
 
 def _mounted_configuration() -> str:
-    """A hash of the mounted configuration, so that Compose makes a backend anew when its configuration has changed."""
+    """A hash of the mounted configuration, so that Compose recreates a backend when its configuration has changed."""
     files = sorted(path for path in (ROOT / "testbed" / "backends").rglob("*") if path.is_file())
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]

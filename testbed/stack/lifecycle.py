@@ -21,7 +21,7 @@ LOOK_EVERY = 0.5
 """Seconds between two looks at the containers."""
 ENDED = ("exited", "dead", "restarting")
 STAYS_ENDED = 8
-"""Looks in a row at an ended container after which it is given up: a moment's end may be somebody's deployment."""
+"""Looks in a row at an ended container after which it is given up: a moment's end may be a deployment."""
 RESTARTS = 3
 """Restarts by the engine after which a container that is not healthy is given up."""
 

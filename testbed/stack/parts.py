@@ -1,4 +1,4 @@
-"""What an application consists of, as its Compose files have it."""
+"""What an application consists of, as its Compose files and its description (``app.yaml``) have it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +9,14 @@ from testbed.stack.project import APPS, COMPOSE_FILE
 
 WORKER_LABEL = "revelio.worker"
 STORES = {"DATABASE_URL": "postgres", "REDIS_URL": "redis"}
-"""The setting by which a service is told of a store."""
+"""The setting that gives a service the address of a store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """``public`` is the service that users reach; ``workers`` handle queues, ``callers`` call other services, ``cachers`` keep a
-    cache; ``store_users`` says which service uses which store, ``edges`` who calls whom, stores among them.
+    cache; ``store_users`` says which service uses which store, ``edges`` who calls whom, stores among them; ``tables`` are those
+    that visits read and write, ``indexes`` those whose absence users notice, by table, the most important one first.
     """
 
     services: tuple[str, ...]
@@ -26,12 +27,15 @@ class Parts:
     stores: tuple[str, ...]
     store_users: tuple[tuple[str, str], ...]
     edges: tuple[tuple[str, str], ...]
+    tables: tuple[str, ...]
+    indexes: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def parts_of(app: str) -> Parts:
     """The parts of an application."""
     services: dict[str, Any] = yaml.safe_load((APPS / app / "compose.yml").read_text())["services"]
     shared: dict[str, Any] = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
+    database: dict[str, Any] = yaml.safe_load((APPS / app / "app.yaml").read_text())
     public = next(name for name, service in services.items() if service.get("ports"))
     store_users = tuple(
         (name, store)
@@ -49,6 +53,8 @@ def parts_of(app: str) -> Parts:
         stores=tuple(name for name, service in shared.items() if service["labels"]["revelio.role"] == "app"),
         store_users=store_users,
         edges=calls + store_users,
+        tables=tuple(database["tables"]),
+        indexes=tuple((table, tuple(names)) for table, names in database["indexes"].items()),
     )
 
 

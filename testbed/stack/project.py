@@ -59,7 +59,7 @@ class Project:
 
 
 def applications() -> tuple[str, ...]:
-    """The applications that can be brought up: those with services of their own."""
+    """The applications that can be brought up: those that have services."""
     return tuple(app for app in ORDER if (APPS / app / "compose.yml").exists())
 
 

@@ -34,7 +34,7 @@ def users_of(project: Project) -> tuple[User, ...]:
 
 
 def start(project: Project, users: Sequence[User], settle: float = 1.0) -> None:
-    """Start the users that do not run yet, each in a process group of its own.
+    """Start the users that do not run yet, each in its own process group.
 
     Raises StackError when one ends within `settle` seconds.
     """
@@ -71,7 +71,7 @@ def running(project: Project, name: str) -> int | None:
 
 
 def _spawn(command: tuple[str, ...], log: Path) -> int:
-    """Start a process in a session of its own that outlives this one; its output goes to the log."""
+    """Start a process in its own session that outlives this one; its output goes to the log."""
     search = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH")) if part)
     files = (
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

@@ -21,9 +21,9 @@ _BUSY = 1.4
 def cells(app: str, window: Sequence[Visit], baseline: Sequence[Visit] = ()) -> tuple[str, ...]:
     """Cells that fit, the worst first; site-wide ones before single features where most features suffer alike.
 
-    When nobody suffered: ``busy_spike`` where the pages took clearly longer than in the baseline, else ``unrelated``.
-    Cells with variants (``#1`` ...) are given without the variant: ``shop/_site/site_slow``. A symptom that nobody has
-    written about for its feature is what remains of it to a person: something went wrong.
+    When no user suffered: ``busy_spike`` where the pages took clearly longer than in the baseline, else ``unrelated``.
+    Cells with variants (``#1`` ...) are given without the variant: ``shop/_site/site_slow``. A symptom without a text for its
+    feature becomes ``error``.
     """
     by_feature: dict[str, list[Visit]] = defaultdict(list)
     for visit in window:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from fault_injection.apps import app_named
 from fault_injection.kinds import kind_named, kinds, validate
-from fault_injection.spec import Fault
+from fault_injection.spec import Fault, FaultKind
 from revelio.errors import FaultError
 from testbed.stack import applications
 
@@ -82,3 +83,17 @@ def test_every_real_fault_has_two_strengths_where_it_makes_sense() -> None:
 
 def test_every_excuse_is_about_a_kind_that_there_is() -> None:
     assert set(FEWER_PLACES) | set(ALL_OR_NOTHING) <= {kind.name for kind in REAL}
+
+
+def test_every_class_with_a_name_is_a_kind_without_being_listed_anywhere() -> None:
+    written = {
+        name
+        for path in Path("fault_injection/kinds").glob("*.py")
+        for name in re.findall(r'^    name = "(\w+)"$', path.read_text(), re.MULTILINE)
+    }
+    assert written == {kind.name for kind in kinds()}
+
+
+@pytest.mark.parametrize("kind", REAL, ids=lambda kind: kind.name)
+def test_every_kind_says_what_is_done_to_make_it(kind: FaultKind) -> None:
+    assert kind.mechanism and kind.explanation

@@ -10,7 +10,6 @@ from typing import Any
 from fault_injection.apps import App
 from fault_injection.engine import StoredFile
 from fault_injection.journal import Journal
-from fault_injection.kinds.database import INDEXES
 from fault_injection.mechanisms.background import wait_until_gone
 from fault_injection.spec import Step
 from testbed.stack import Project
@@ -32,7 +31,7 @@ class World(FakeNetwork):
                 (self.cgroup / f"{place}.{controller}.{name}").write_text("8:0 0")
         self.original = _SETTINGS | {"DATABASE_URL": f"postgresql://{app.name}:{app.name}@postgres:5432/{app.name}"}
         self.environments = {place: dict(self.original) for place in app.places}
-        self.indexes = {name for names in INDEXES[app.name].values() for name in names}
+        self.indexes = {name for _, names in app.indexes for name in names}
         self.background: list[Step] = []
         self.small_disks: dict[str, bool] = {}
         self.redis = {"maxmemory": "67108864", "maxmemory-policy": "volatile-lru"}

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from revelio.settings import Settings
+from fault_injection.testbed_system import system_of
 from testbed.images.recipes import BACKENDS, application
 from testbed.stack import applications, find_project, parts_of
 from testbed.stack.parts import STORES, source_of
-from testbed.stack.project import ORDER, PORTS
+from testbed.stack.project import PORTS
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -82,13 +82,11 @@ def test_stacks_of_different_applications_share_no_port_and_no_name(monkeypatch:
     assert len({project.name for project in projects}) == len({project.state for project in projects}) == len(OWN)
 
 
-def test_revelio_knows_the_applications_where_the_testbed_publishes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_revelio_asks_the_applications_where_the_testbed_publishes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("REVELIO_P")]:
         monkeypatch.delenv(name)
-    systems = Settings().systems
-    assert set(systems) == set(ORDER)
     for app in OWN:
-        project, system = find_project(app), systems[app]
+        project, system = find_project(app), system_of(app)
         assert system.project == project.name
         for tool in ("prometheus", "jaeger", "elasticsearch"):
             assert system.backends[tool].url == f"http://127.0.0.1:{project.ports[tool]}"

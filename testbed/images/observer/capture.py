@@ -35,7 +35,7 @@ log = logging.getLogger("capture")
 
 
 class BridgeCapture:
-    """One tcpdump for each bridge, begun anew when it has ended or is to leave out other addresses."""
+    """One tcpdump for each bridge, restarted when it has ended or is to leave out other addresses."""
 
     def __init__(self, folder: Path) -> None:
         """Starts nothing yet."""
@@ -61,7 +61,7 @@ class BridgeCapture:
 
     def _start(self, bridge: str, expression: str) -> subprocess.Popen[bytes]:
         file = self._folder / f"link-{time.time():.3f}.pcap"
-        # -U: a packet is on disk, whole, as soon as it was seen. -W bounds the disk even when nobody prunes.
+        # -U: a packet is on disk, whole, as soon as it was seen. -W bounds the disk even without pruning.
         ring = ["-C", str(EACH_MB), "-W", str(FILES), "-w", str(file)]
         options = ["-n", "-U", "-q", "-Z", "root", "-s", str(SNAP), "-B", "4096", *ring]
         log.warning("capturing %s: %s", bridge, expression or "everything")

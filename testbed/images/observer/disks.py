@@ -1,7 +1,7 @@
 """Has the kernel count every container's disk traffic, which cAdvisor then reports as container_fs_*.
 
 Under cgroup v1 newer kernels count only once some group has been given a limit on the disk: one group with a limit that no disk
-can reach is enough, and it may go again. Under cgroup v2 they count anyway. Buffered writes are counted for whoever syncs them.
+can reach is enough, and may be removed again. Under cgroup v2 they always count. Buffered writes count for the syncing process.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Counts processes that the kernel killed for memory, by container, from the engine's events.
 
-The kernel counts them in the container's control group, which ends with the container's first process: whoever reads a counter
-there finds it gone, or begun anew at zero, just when that process was the one that was killed.
+The kernel counts them in the container's control group, which ends with the container's first process: a reader of the counter
+there finds it gone, or restarted at zero, just when that process was the one that was killed.
 """
 
 import logging
@@ -27,7 +27,7 @@ class Kills:
         self._last = time.time_ns()
 
     def start(self) -> None:
-        """Look from now on, in a thread of its own."""
+        """Look from now on, in its own thread."""
         threading.Thread(target=self._watch, name="kills", daemon=True).start()
 
     def counts(self) -> dict[str, int]:

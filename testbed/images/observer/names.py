@@ -67,7 +67,7 @@ class NameCapture:
 
 
 def as_asked(packet: bytes) -> bytes:
-    """The packet as the application sent it. The engine answers on a port of its own, to which the kernel has sent it by now."""
+    """The packet as the application sent it. The engine answers on another port, to which the kernel has sent it by now."""
     head = 14 + (packet[14] & 0xF) * 4
     if packet[30:34] == SERVER:
         return packet[: head + 2] + struct.pack("!H", 53) + packet[head + 4 :]

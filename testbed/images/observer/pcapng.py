@@ -14,7 +14,7 @@ class PacketFile:
     """A capture file in the making; every packet is on disk when `write` returns."""
 
     def __init__(self, path: Path) -> None:
-        """Begins the file anew."""
+        """Restarts the file."""
         self.path = path
         self.size = 0
         self._file: BinaryIO = path.open("wb", buffering=0)

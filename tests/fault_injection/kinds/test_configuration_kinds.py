@@ -90,7 +90,7 @@ def test_a_setting_that_a_service_does_not_have_cannot_be_wrong(app: App, kind: 
 
 def test_a_service_that_is_told_of_no_peer_is_refused(app: App, world: World) -> None:
     world.environments["orders"] = {"DATABASE_URL": "x"}
-    with pytest.raises(FaultError, match="orders is told of no peer"):
+    with pytest.raises(FaultError, match="orders has no setting that names a peer"):
         kind_named("wrong_upstream_port").change(app, Fault("wrong_upstream_port", "orders", "whole"), world)
 
 

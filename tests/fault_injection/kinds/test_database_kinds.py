@@ -12,7 +12,7 @@ import pytest
 from fault_injection.apps import App, app_named
 from fault_injection.kinds import database as kinds_module
 from fault_injection.kinds import kind_named, validate
-from fault_injection.kinds.database import INDEXES, WRITTEN, ConnectionLeak, DroppedIndex, UnpooledSessions
+from fault_injection.kinds.database import ConnectionLeak, DroppedIndex, UnpooledSessions
 from fault_injection.kinds.kit_version import KitVersion
 from fault_injection.kinds.resource import ThreadLeak
 from fault_injection.mechanisms import database
@@ -54,9 +54,10 @@ def source(app_name: str) -> str:
 @pytest.mark.parametrize("app_name", applications())
 def test_every_table_and_index_is_one_that_the_application_makes(app_name: str) -> None:
     text = source(app_name)
-    for table in (*WRITTEN[app_name], *INDEXES[app_name]):
+    app = app_named(app_name)
+    for table in (*app.tables, *dict(app.indexes)):
         assert f"CREATE TABLE IF NOT EXISTS {table} (" in text, table
-    for table, names in INDEXES[app_name].items():
+    for table, names in app.indexes:
         for name in names:
             by_name = re.search(rf"(INDEX|CONSTRAINT) {name} ", text)
             # The database names a key itself where its table's maker did not.

@@ -11,7 +11,7 @@ from fault_injection import inject as inject_module
 from fault_injection import steps
 from fault_injection.apps import App, app_named
 from fault_injection.inject import inject, open_faults, undo
-from fault_injection.kinds import kind_named, network, network_buffers, network_edges, network_names
+from fault_injection.kinds import kind_named, kinds, network, network_buffers, network_edges, network_names
 from fault_injection.labels import Accepted, accepted_queries
 from fault_injection.mechanisms.probe import Outcome
 from fault_injection.spec import Fault
@@ -21,10 +21,11 @@ from tests.fault_injection.fake_engine import Killed
 from tests.fault_injection.fake_network import DEVICE, FakeNetwork
 
 LINKS = ("delay", "loss", "bandwidth", "congestion")
+KINDS = tuple(kind for kind in kinds() if kind.category == "network")
 EDGES = ("partition", "tcp_reset", "wrong_route")
 FAULTS = [
     Fault(kind.name, "orders->payment" if kind.name in EDGES else "cart", strength)
-    for kind in network.KINDS
+    for kind in KINDS
     for strength in kind.strengths
 ]
 
@@ -50,7 +51,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, engine: FakeNetwork) -> Iterator[None
     for module in (network, network_buffers):
         monkeypatch.setattr(module, "SAMPLE_S", 0.01)
     monkeypatch.setattr(inject_module, "RECOVERY_S", 0.1)
-    for kind in network.KINDS:
+    for kind in KINDS:
         monkeypatch.setattr(type(kind), "settle_s", 0.05)
     monkeypatch.setattr(inject_module, "answers", lambda app, place, engine, seconds: 0.01)
     monkeypatch.setattr(
