@@ -14,6 +14,8 @@ def system_of(app: str) -> SystemSettings:
     prometheus, jaeger, logs = (f"http://127.0.0.1:{ports[name]}" for name in ("prometheus", "jaeger", "elasticsearch"))
     return SystemSettings(
         project=project,
+        window_s=20.0,
+        baseline_s=40.0,
         backends={
             "prometheus": Backend(url=prometheus, link=prometheus),
             "jaeger": Backend(url=jaeger, link=jaeger),

@@ -23,6 +23,7 @@ from revelio.catalog import Catalog
 from revelio.catalog.loader import ToolSpec
 from revelio.errors import FaultError, InvalidInputError, SourceError
 from revelio.incidents.exchange import Note, Record, Report, read_records
+from revelio.incidents.files import IncidentFiles
 from revelio.tools.base import Scope
 from revelio.types import Blank, Entity, Evidence, Query, QueryTemplate, Result, Window
 from tests.fault_injection.fake_engine import FakeEngine, Killed
@@ -259,10 +260,13 @@ def test_a_second_start_without_resume_is_refused(environment: Environment, tmp_
         go(environment, out)
 
 
-def test_a_plan_that_grew_keeps_what_was_recorded_and_makes_only_what_is_new(environment: Environment, tmp_path: Path) -> None:
+def test_a_plan_that_grew_keeps_what_was_recorded_and_packed_and_makes_only_what_is_new(
+    environment: Environment, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     go(environment, out)
     before = records(out)
+    assert [IncidentFiles(out / part).pack() for part in ("incidents", "results")] == [5, 5]
     shop = PLAN.apps["shop"]
     grown = PLAN.model_copy(update={"apps": {"shop": shop.model_copy(update={"controls": {"none": Share(train=3, no_fault=1)}})}})
     assert run(grown, out, environment, resume=True, progress=lambda _: None).recorded == 7
@@ -278,7 +282,7 @@ def test_the_stack_is_restarted_after_so_many_runs(environment: Environment, tmp
     assert renewed == [2, 4]
 
 
-def test_a_store_of_the_application_that_is_silenced_by_its_fault_voids_nothing(environment: Environment, tmp_path: Path) -> None:
+def test_a_store_of_the_application_that_its_fault_silences_discards_no_run(environment: Environment, tmp_path: Path) -> None:
     assert isinstance(environment.system, FakeSystem)
     snapshot = environment.system.snapshot
     muted = replace(environment, system=environment.system)
