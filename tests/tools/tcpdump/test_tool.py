@@ -279,11 +279,11 @@ def test_a_question_lights_up_for_its_fault_and_not_in_health(view: str, tmp_pat
 
 @pytest.fixture(autouse=True)
 def whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("revelio.tools.tcpdump.tool.GLANCE_S", 90.0)
+    monkeypatch.setattr("revelio.tools.tcpdump.tool.SNAPSHOT_S", 90.0)
 
 
 def test_a_snapshot_reads_the_last_of_baseline_and_window_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("revelio.tools.tcpdump.tool.GLANCE_S", 5.0)
+    monkeypatch.setattr("revelio.tools.tcpdump.tool.SNAPSHOT_S", 5.0)
     with engine(b"".join(frame(1, line + b"\n") for line in CALM)) as running:
         seen = tool(running.url).snapshot(SCOPE)
     [command] = running.commands
