@@ -2,6 +2,8 @@
 
 The format is the dataclasses below, read and written by Pydantic; ``json_schema()`` is its published schema. Unknown
 fields are refused, so that a misspelt one is an error and not a silent loss.
+
+A file whose records have candidates begins with a line of their templates, which the candidates name by id.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import lzma
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -21,7 +23,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from revelio.bounded_file import OversizedError, lines_of
 from revelio.errors import DatasetError
 from revelio.incidents.files import IncidentFiles
-from revelio.types import Evidence, Incident, Query, RecordedResult
+from revelio.incidents.shared_templates import dump_templates, first_error, reference, resolved, templates_line
+from revelio.types import Evidence, Incident, Query, QueryTemplate, RecordedResult
 from revelio.untyped_results import typed
 
 FORMAT = "revelio.incident/1"
@@ -110,18 +113,23 @@ _RECORD = TypeAdapter(Record)
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of one line."""
-    return _RECORD.json_schema()
+    """The JSON Schema of one record; in a file with a line of templates, ``template`` of a candidate can be an id."""
+    schema = _RECORD.json_schema()
+    template = schema["$defs"]["Query"]["properties"]["template"]
+    by_id = {"type": "string", "description": "Id of a template in the line of templates of the file"}
+    schema["$defs"]["Query"]["properties"]["template"] = {"anyOf": [template, by_id]}
+    return schema
 
 
-def parse_record(line: str | bytes, where: str) -> Record:
-    """One line as a record; ``DatasetError`` starting with ``where`` when it is not one."""
+def parse_record(line: str | bytes, where: str, templates: Mapping[str, QueryTemplate] | None = None) -> Record:
+    """One line as a record; ``DatasetError`` starting with ``where`` when it is not one.
+
+    ``templates`` are those that candidates can name by id.
+    """
     try:
-        record = _RECORD.validate_json(line)
+        record = _RECORD.validate_python(resolved(line, where, templates)) if templates else _RECORD.validate_json(line)
     except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(str(p) for p in first["loc"])
-        raise DatasetError(f"{where}: {path + ': ' if path else ''}{first['msg']}") from error
+        raise DatasetError(f"{where}: {first_error(error)}") from error
     if record.format != FORMAT:
         raise DatasetError(f"{where}: format is {record.format!r}, this version reads {FORMAT!r}")
     seen = record.evidence
@@ -171,11 +179,15 @@ def records_of(files: IncidentFiles, name: str) -> Iterator[Record]:
 
 def _records(file: BinaryIO, path: Path) -> Iterator[Record]:
     blank = 0
+    templates: dict[str, QueryTemplate] = {}
     try:
         with file:
             for number, line in enumerate(lines_of(file, path.suffix == ".xz", MOST_LINE, MOST_FILE), 1):
-                if line.strip():
-                    yield parse_record(line, f"{path}:{number}")
+                where = f"{path}:{number}"
+                if (found := templates_line(line, where)) is not None:
+                    templates |= found
+                elif line.strip():
+                    yield parse_record(line, where, templates)
                 elif (blank := blank + 1) > MOST_BLANK:
                     raise DatasetError(f"{path}: has more than {MOST_BLANK} empty lines; is it JSON Lines, one incident a line?")
     except (OSError, EOFError, OversizedError, lzma.LZMAError) as error:
@@ -184,15 +196,30 @@ def _records(file: BinaryIO, path: Path) -> Iterator[Record]:
 
 def dump_record(record: Record) -> bytes:
     """A record as one line of JSON, figures rounded to 5 significant digits (times to the millisecond)."""
-    return (
-        json.dumps(_compact(_RECORD.dump_python(record, mode="json")), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
-    )
+    return _dumped(_RECORD.dump_python(record, mode="json"))
+
+
+def _dumped(value: Any) -> bytes:
+    return json.dumps(_compact(value), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def _lines(records: Iterable[Record]) -> Iterator[bytes]:
+    """The lines of a file. Templates of candidates come first and once; the second of two with one id is written in place."""
+    records = tuple(records)
+    shared: dict[str, QueryTemplate] = {}
+    for query in (q for r in records for q in r.candidates):
+        shared.setdefault(query.template.id, query.template)
+    if shared:
+        yield _dumped(dump_templates(shared.values()))
+    for record in records:
+        candidates = [{"template": reference(q.template, shared), "bindings": q.bindings} for q in record.candidates]
+        yield _dumped(_RECORD.dump_python(replace(record, candidates=()), mode="json") | {"candidates": candidates})
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Write all records to a file, compressed when its name ends in ``.xz``; the file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = b"".join(dump_record(r) for r in records)
+    data = b"".join(_lines(records))
     if path.suffix == ".xz":
         data = lzma.compress(data, preset=6)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")

@@ -10,8 +10,8 @@ import pytest
 
 from revelio.errors import DatasetError
 from revelio.incidents.bundle import bundle, public
-from revelio.incidents.exchange import dump_record, json_schema, parse_record, read_records, write_records
-from revelio.types import Blank, Entity, Evidence, Query, QueryTemplate, Window
+from revelio.incidents.exchange import Record, dump_record, json_schema, parse_record, read_records, write_records
+from revelio.types import Blank, Entity, Evidence, Query, QueryTemplate, Reading, Window
 from tests.incidents.made import record
 
 
@@ -104,3 +104,51 @@ def test_a_bundled_incident_keeps_results_and_reports_but_none_of_the_truth(tmp_
     assert (back.labels, back.fault, back.notes, back.split, back.reports[0].writer) == ((), None, (), "", "")
     with pytest.raises(DatasetError, match="nope"):
         bundle(tmp_path / "d", ["nope"], tmp_path / "out")
+
+
+def with_candidates(identity: str, *templates: QueryTemplate) -> Record:
+    candidates = tuple(Query(t, (("service", name),)) for t in templates for name in ("cart", "web"))
+    return replace(record(identity), candidates=candidates)
+
+
+def function(identity: str, title: str = "Errors of ${service}") -> QueryTemplate:
+    return QueryTemplate(identity, "theirs", title, "", "x" * 200, (Blank("service", "service"),), (Reading("logs", "error"),))
+
+
+def test_templates_are_written_once_a_file_and_candidates_come_back_whole(tmp_path: Path) -> None:
+    records = [with_candidates("a", function("t.1"), function("t.2")), with_candidates("b", function("t.1")), record("c")]
+    write_records(tmp_path / "all.jsonl", records)
+    assert (tmp_path / "all.jsonl").read_text().count("x" * 200) == 2
+    assert [r.candidates for r in read_records(tmp_path)] == [r.candidates for r in records]
+
+
+def test_another_template_of_the_same_id_stays_with_its_candidates(tmp_path: Path) -> None:
+    records = [with_candidates("a", function("t.1")), with_candidates("b", function("t.1", "Other errors of ${service}"))]
+    write_records(tmp_path / "all.jsonl", records)
+    assert [r.candidates for r in read_records(tmp_path)] == [r.candidates for r in records]
+
+
+def test_a_file_with_templates_in_every_candidate_is_still_read(tmp_path: Path) -> None:
+    older = [with_candidates("a", function("t.1")), with_candidates("b", function("t.2"))]
+    (tmp_path / "older.jsonl").write_bytes(b"".join(map(dump_record, older)))
+    assert [r.candidates for r in read_records(tmp_path)] == [r.candidates for r in older]
+
+
+@pytest.mark.parametrize(
+    ("first", "message"),
+    [
+        ('{"format": "revelio.templates/1", "templates": []}', "candidates.0.template"),
+        ('{"format": "revelio.templates/1", "templates": [{"id": "t.1"}]}', "all.jsonl:1: templates.0"),
+        ('{"format": "revelio.templates/9", "templates": []}', "all.jsonl:1: format"),
+    ],
+)
+def test_a_template_that_is_not_there_or_damaged_is_named_with_its_line(tmp_path: Path, first: str, message: str) -> None:
+    write_records(tmp_path / "all.jsonl", [with_candidates("a", function("t.1"))])
+    _, line = (tmp_path / "all.jsonl").read_text().splitlines()
+    (tmp_path / "all.jsonl").write_text(f"{first}\n{line}\n")
+    with pytest.raises(DatasetError, match=message):
+        list(read_records(tmp_path))
+
+
+def test_the_schema_allows_the_id_of_a_template() -> None:
+    assert {"type", "description"} <= json_schema()["$defs"]["Query"]["properties"]["template"]["anyOf"][1].keys()
