@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from revelio.cli.catalog import settings_catalog
+from revelio.cli.datasets import with_catalogs
 from revelio.cli.engine import ModelOption, settings_with
 from revelio.cli.output import Json, StepBars, complain, console, emit, say
 
@@ -20,10 +21,15 @@ DATASET = Path("data/three_apps")
 
 
 def evaluate(
-    dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")] = DATASET,
+    dataset: Annotated[
+        list[Path] | None, typer.Option("--dataset", help="Folder of labelled incidents; may be given several times.")
+    ] = None,
     model: ModelOption = None,
     split: Annotated[list[str] | None, typer.Option("--split", help="A split; may be given several times.")] = None,
-    catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
+    catalog: Annotated[
+        list[Path] | None,
+        typer.Option("--catalog", help="Catalog file; of several datasets each takes one, and `bundled` is the bundled one."),
+    ] = None,
     baselines: Annotated[bool, typer.Option("--baselines", help="Also fit and score the baselines.")] = False,
     ablations: Annotated[
         bool, typer.Option("--ablations", help="Also score the model without the report, and without evidence.")
@@ -54,7 +60,7 @@ def evaluate(
     from revelio.evaluation.runner import evaluate as compare
     from revelio.evaluation.tables import tables
     from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport
-    from revelio.incidents.dataset import SPLITS, open_dataset
+    from revelio.incidents.dataset import SPLITS, open_datasets
     from revelio.ranker.artifact import load_ranker
 
     for name in split or []:
@@ -63,15 +69,16 @@ def evaluate(
     for path in (html, details):
         if path and not path.parent.is_dir():
             raise typer.BadParameter(f"{path.parent} is not a folder; create it first")
-    chosen = settings_catalog(catalog)
-    trained = Trained(load_ranker(settings_with(model).model, chosen))
+    data, default = open_datasets(with_catalogs(dataset or [DATASET], catalog)), settings_catalog()
+    tools = data.all_tools(default)
+    trained = Trained(load_ranker(settings_with(model).model, tools))
     with StepBars() as bars:
         found = compare(
-            open_dataset(dataset),
-            chosen,
+            data,
+            default,
             trained,
             splits=split or TEST_SPLITS,
-            baselines=simpler(chosen, trained.ranker.text) if baselines else (),
+            baselines=simpler(tools, trained.ranker.text) if baselines else (),
             ablations=(WithoutReport(trained), WithoutEvidence(trained)) if ablations else (),
             runs=runs,
             progress=bars.report,

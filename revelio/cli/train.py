@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from revelio.cli.catalog import settings_catalog
+from revelio.cli.datasets import with_catalogs
 from revelio.cli.output import Json, StepBars, emit, say
 from revelio.extras import extras_for
 
@@ -23,7 +24,10 @@ class Device(StrEnum):
 
 
 def train(
-    dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")],
+    dataset: Annotated[
+        list[Path],
+        typer.Option("--dataset", help="Folder of labelled incidents; may be given several times."),
+    ],
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.")],
     device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --out.")] = False,
@@ -36,7 +40,13 @@ def train(
         Path | None,
         typer.Option("--encoder", help="A model folder whose report encoder is reused."),
     ] = None,
-    catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
+    start: Annotated[
+        Path | None, typer.Option("--from", help="A model folder to continue from, with its report encoder.")
+    ] = None,
+    catalog: Annotated[
+        list[Path] | None,
+        typer.Option("--catalog", help="Catalog file; of several datasets each takes one, and `bundled` is the bundled one."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Train a model and write its folder.
@@ -46,18 +56,25 @@ def train(
       revelio train --dataset data/three_apps --out var/model
       revelio train --dataset data/three_apps --out var/model --resume
       REVELIO_MODEL=var/model revelio serve
+      revelio train --from MODEL --dataset data/three_apps --catalog bundled --dataset ours --catalog ours.yaml --out var/model
       torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
 
+    Records of a dataset belong to its catalog: that of its --catalog, else DATASET/catalog.yaml, else that of the settings.
     Every epoch adds a line to training.jsonl in the model folder. Under torchrun all processes train one model.
     """
     with extras_for("training"):
-        from revelio.training.arguments import TrainArguments
+        from revelio.training.arguments import CONTINUED_LEARNING_RATE, LEARNING_RATE, TrainArguments
         from revelio.training.train import train as fit
 
+    (first, its_catalog), *others = with_catalogs(dataset, catalog)
     arguments = TrainArguments(
-        dataset=dataset,
+        dataset=first,
         out=out,
-        catalog=settings_catalog(catalog),
+        catalog=settings_catalog(),
+        dataset_catalog=its_catalog,
+        others=tuple(others),
+        start=start,
+        learning_rate=CONTINUED_LEARNING_RATE if start else LEARNING_RATE,
         device=device.value,
         resume=resume,
         deterministic=deterministic,

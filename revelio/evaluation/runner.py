@@ -52,7 +52,7 @@ def prefixed(progress: Progress, prefix: str) -> Progress:
 def case(labelled: LabelledIncident, catalog: Catalog) -> Case:
     """The examples of an incident. Test splits use reports by test writers only, training the others, where there are both."""
     record = labelled.record
-    queries = record.candidates or candidates(catalog, inventory(record.evidence))
+    queries = record.candidates or candidates(labelled.catalog or catalog, inventory(record.evidence))
     known = labelled.grades
     grades = np.array([known.get((q.template.id, q.bindings), 0) for q in queries], dtype=np.int64)
     testing = labelled.split != TRAINING
@@ -100,7 +100,7 @@ def evaluate(
     faults = {c.id: (c.split, c.fault) for c in cases if c.fault and c.findable}
     found = Evaluation(
         model=method.name,
-        dataset=f"{dataset.folder.name}@{dataset.digest}",
+        dataset=f"{dataset.name}@{dataset.digest}",
         splits=_figures(cases, wanted, outcomes),
         kinds=by_kind(faults, outcomes),
         missed=missed(faults, outcomes),

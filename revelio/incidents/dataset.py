@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from revelio.catalog import Catalog, load_catalog
 from revelio.errors import DatasetError
 from revelio.incidents.exchange import Record, read_records
 from revelio.incidents.files import IncidentFiles
@@ -24,16 +25,19 @@ TRAIN_WRITERS = ("w1", "w2", "w3", "w4", "w5", "w9", "w10", "w11", "w12")
 
 SPLITS = ("train", "repeat", "new_location", "new_fault", "new_app", "no_fault")
 MANIFEST = "manifest.json"
+CATALOG = "catalog.yaml"
+"""The catalog of a dataset whose records belong to another one than that of the settings."""
 EARLIER = "earlier.json"
 """Digests of the freezes that the dataset has grown from, none of whose incidents has come into another split since."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledIncident:
-    """A record with its frozen split: what training and evaluation read."""
+    """A record with its frozen split and the catalog of its dataset: what training and evaluation read."""
 
     record: Record
     split: str
+    catalog: Catalog | None = None
 
     @property
     def grades(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], int]:
@@ -52,13 +56,31 @@ class Dataset:
     folder: Path
     splits: dict[str, str]
     digest: str
+    catalog: Catalog | None = None
+    """The catalog of its records; None for that of the settings."""
+    others: tuple[Dataset, ...] = ()
+    """Datasets that are read after this one."""
+
+    @property
+    def name(self) -> str:
+        """The names of its folders."""
+        return "+".join(d.folder.name for d in (self, *self.others))
+
+    def all_tools(self, default: Catalog) -> Catalog:
+        """The tools of all catalogs, those of the first dataset first; ``default`` for a dataset without one."""
+        catalogs = [d.catalog or default for d in (self, *self.others)]
+        return Catalog(tuple({repr(t): t for c in catalogs for t in c.tools}.values()))
 
     def read(self, *wanted: str) -> Iterator[LabelledIncident]:
         """The incidents of the wanted splits (all when none is named), in the order of their files."""
-        for record in read_records(self.folder / "incidents"):
-            split = self.splits.get(record.id, record.split)
-            if not wanted or split in wanted:
-                yield LabelledIncident(record, split)
+        where: dict[str, Path] = {}
+        for part in (self, *self.others):
+            for record in read_records(part.folder / "incidents"):
+                if where.setdefault(record.id, part.folder) != part.folder:
+                    raise DatasetError(f"incident {record.id!r} is in {where[record.id]} and in {part.folder}; rename one")
+                split = part.splits.get(record.id, record.split)
+                if not wanted or split in wanted:
+                    yield LabelledIncident(record, split, part.catalog)
 
 
 def grown_from(folder: Path) -> tuple[str, ...]:
@@ -72,16 +94,28 @@ def file_digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def open_dataset(folder: Path, *, verify: bool = True) -> Dataset:
+def open_datasets(parts: Sequence[tuple[Path, Catalog | None]]) -> Dataset:
+    """Several datasets as one, each with its own catalog; an incident id must not be in two of them."""
+    first, *others = (open_dataset(folder, catalog=catalog) for folder, catalog in parts)
+    if not others:
+        return first
+    digests = "".join(d.digest for d in (first, *others))
+    return replace(first, others=tuple(others), digest=hashlib.sha256(digests.encode()).hexdigest()[:12])
+
+
+def open_dataset(folder: Path, *, verify: bool = True, catalog: Catalog | None = None) -> Dataset:
     """Open a dataset folder; with ``verify`` every file named in the manifest is checked against its hash.
 
-    A folder without a manifest is accepted when its records carry their own ``split``.
+    A folder without a manifest is accepted when its records carry their own ``split``. Without ``catalog`` its records belong
+    to the catalog in the folder, if there is one.
     """
+    if catalog is None and (folder / CATALOG).is_file():
+        catalog = load_catalog(folder / CATALOG)
     manifest = folder / MANIFEST
     if not manifest.is_file():
         if not (folder / "incidents").is_dir():
             raise DatasetError(f"{folder}: neither {MANIFEST} nor a folder incidents/ is there")
-        return Dataset(folder, {}, "unfrozen")
+        return Dataset(folder, {}, "unfrozen", catalog)
     try:
         content = json.loads(manifest.read_bytes())
         splits = {str(k): str(v) for k, v in content["splits"].items()}
@@ -95,4 +129,4 @@ def open_dataset(folder: Path, *, verify: bool = True) -> Dataset:
                 raise DatasetError(f"{files.folder / name}: named in {MANIFEST} but missing")
             if files.digest(name) != expected:
                 raise DatasetError(f"{files.folder / name}: differs from what {MANIFEST} froze")
-    return Dataset(folder, splits, hashlib.sha256(manifest.read_bytes()).hexdigest()[:12])
+    return Dataset(folder, splits, hashlib.sha256(manifest.read_bytes()).hexdigest()[:12], catalog)

@@ -9,6 +9,9 @@ from typing import Literal
 from revelio.catalog import Catalog
 from revelio.errors import InvalidInputError
 
+LEARNING_RATE, CONTINUED_LEARNING_RATE = 2e-3, 5e-4
+"""From random weights, and from those of a model."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrainArguments:
@@ -17,6 +20,13 @@ class TrainArguments:
     dataset: Path
     out: Path
     catalog: Catalog
+    """The catalog of incidents whose dataset has none."""
+    dataset_catalog: Catalog | None = None
+    """The catalog of ``dataset`` in place of that in its folder."""
+    others: tuple[tuple[Path, Catalog | None], ...] = ()
+    """Further datasets to train on, each with its own catalog."""
+    start: Path | None = None
+    """A model folder to continue from: its networks, and its report encoder unless ``encoder`` is given."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     resume: bool = False
     deterministic: bool = False
@@ -29,7 +39,7 @@ class TrainArguments:
     members: int = 3
     """Networks of the ensemble; they differ in their random seed only."""
     batch_size: int = 16
-    learning_rate: float = 2e-3
+    learning_rate: float = LEARNING_RATE
     weight_decay: float = 0.05
     share: float = 1.0
     """Share of the training incidents to use, for learning curves."""
@@ -48,6 +58,8 @@ class TrainArguments:
 
     def __post_init__(self) -> None:
         """Raise ``InvalidInputError`` for invalid values."""
+        if self.start is not None and self.factors != 3:
+            raise InvalidInputError("an ablation cannot continue from a model")
         if min(self.epochs, self.batch_size, self.members) < 1 or self.folds < 0 or not 0 < self.share <= 1:
             raise InvalidInputError("epochs, batch size and members must be at least 1, folds at least 0, share within (0, 1]")
         if self.patience < 1 or self.fine_tune < 0:

@@ -26,7 +26,7 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
     found = []
     for labelled in incidents:
         record = labelled.record
-        queries = record.candidates or candidates(catalog, inventory(record.evidence))
+        queries = record.candidates or candidates(labelled.catalog or catalog, inventory(record.evidence))
         if not queries:
             continue
         reports = [r.text for r in record.reports] or [""]
@@ -49,7 +49,9 @@ def learn_reads(incidents: Iterable[LabelledIncident], catalog: Catalog, text: T
     there: dict[str, dict[Figure, None]] = {}
     for labelled in incidents:
         record = labelled.record
-        undeclared = index_candidates(record.candidates or candidates(catalog, inventory(record.evidence))).undeclared()
+        undeclared = index_candidates(
+            record.candidates or candidates(labelled.catalog or catalog, inventory(record.evidence))
+        ).undeclared()
         view = index_evidence(record.evidence) if undeclared else None
         for template, names in undeclared:
             without_reads[template.id] = template

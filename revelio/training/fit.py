@@ -43,13 +43,18 @@ def fit(
     key: str,
     group: ProcessGroup,
     log: TrainingLog,
+    start: Network | None = None,
 ) -> Network:
     """Train for ``arguments.epochs``, or until the loss on ``held`` (if any) no longer falls; then keep the best weights.
+
+    Training begins with the weights of ``start``, or with random ones.
 
     The randomness of an epoch depends on seed, part and epoch only, so that a resumed run gives the same weights.
     """
     torch.manual_seed(int(seeded(arguments.seed, part)[:8], 16))
     network = _network(known[0], arguments).to(group.device)
+    if start is not None:
+        network.load_state_dict(start.state_dict())
     optimizer = torch.optim.AdamW(network.parameters(), lr=arguments.learning_rate, weight_decay=arguments.weight_decay)
     path = arguments.out / f"{part}.checkpoint"
     done = checkpoint.resume(path, network, optimizer, key) if arguments.resume else None

@@ -22,7 +22,7 @@ from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import CachingEncoder, OnnxEncoder
 from revelio.encoders.words import template_words
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import Dataset, LabelledIncident, open_dataset
+from revelio.incidents.dataset import Dataset, LabelledIncident, open_datasets
 from revelio.ranker import artifact
 from revelio.ranker.scoring import Calibration, rank
 from revelio.training.arguments import TrainArguments
@@ -35,6 +35,7 @@ from revelio.training.examples import examples, learn_reads
 from revelio.training.export import base_encoder, export_encoder, export_network
 from revelio.training.fine_tune import enough, fine_tune, labelled_texts
 from revelio.training.fit import fit, predict, seeded
+from revelio.training.load import load_networks
 from revelio.training.log import Report, TrainingLog
 from revelio.training.null_distribution import leave_one_out, nulls
 
@@ -51,17 +52,21 @@ def train(arguments: TrainArguments, progress: Report = lambda what, done, total
 
 
 def _train(arguments: TrainArguments, group: ProcessGroup, progress: Report) -> artifact.Manifest:
-    out, catalog = arguments.out, arguments.catalog
+    out = arguments.out
     out.mkdir(parents=True, exist_ok=True)
     if group.is_main:
         (out / artifact.MANIFEST).unlink(missing_ok=True)
     log = TrainingLog.begin(out, progress, is_main=group.is_main, resume=arguments.resume)
-    dataset = open_dataset(arguments.dataset)
-    stable = replace(arguments, resume=False, out=Path(), encoder=None, catalog=Catalog(()))
-    key = seeded(arguments.seed, repr(stable) + catalog.digest + dataset.digest)
-    text = _report_encoder(arguments, dataset, key, group, log)
-    tool_texts = {t.name: f"{t.title}. {t.about}".strip() for t in catalog.tools}
-    noise = {m.name: m.noise_floor for t in catalog.tools for m in t.metrics}
+    dataset = open_datasets(((arguments.dataset, arguments.dataset_catalog), *arguments.others))
+    catalog = dataset.all_tools(arguments.catalog)
+    start = artifact.load_manifest(arguments.start).name if arguments.start else ""
+    stable = replace(arguments, resume=False, out=Path(), encoder=None, start=None, catalog=Catalog(()))
+    stable = replace(stable, dataset_catalog=None, others=())
+    key = seeded(arguments.seed, repr(stable) + start + catalog.digest + dataset.digest)
+    text = _report_encoder(replace(arguments, encoder=arguments.encoder or arguments.start), dataset, key, group, log)
+    tools = catalog.tools[::-1]  # of two descriptions of one tool or metric, that of the first dataset holds
+    tool_texts = {t.name: f"{t.title}. {t.about}".strip() for t in tools}
+    noise = {m.name: m.noise_floor for t in tools for m in t.metrics}
     words = CachingEncoder(text)
     reads = learn_reads(dataset.read("train"), catalog, words)
     known = _known(arguments, dataset, text, QueryEncoder(words, tool_texts, noise, reads=reads))
@@ -129,7 +134,11 @@ def _ensemble(
     log: TrainingLog,
 ) -> Ensemble:
     """An ensemble trained on these examples."""
-    members = [fit(known, held, f"{part}.{number}", arguments, key, group, log) for number in range(arguments.members)]
+    start = load_networks(arguments.start) if arguments.start else ()
+    members = []
+    for number in range(arguments.members):
+        first = start[number % len(start)] if start else None
+        members.append(fit(known, held, f"{part}.{number}", arguments, key, group, log, first))
     return Ensemble(members).eval()
 
 

@@ -108,3 +108,14 @@ def test_details_in_a_folder_that_does_not_exist_are_refused_before_the_evaluati
     ran = revelio("eval", "--dataset", folder, "--details", tmp_path / "gone" / "details.jsonl")
     assert ran.code == 2
     assert "not a folder" in " ".join(ran.err.split())
+
+
+def test_several_datasets_need_a_catalog_each(revelio: CommandLine, folder: Path, tmp_path: Path) -> None:
+    other = dataset(tmp_path / "other", record("d", "repeat", "cart", TEXTS))
+    (other / "catalog.yaml").write_text(CATALOG_YAML)
+    ran = revelio("eval", "--dataset", folder, "--dataset", other, "--split", "repeat", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["splits"]["repeat"]["incidents"] == 3
+    ran = revelio("eval", "--dataset", folder, "--dataset", other, "--catalog", other / "catalog.yaml")
+    assert ran.code == 2
+    assert "2 datasets and 1 catalogs" in " ".join(ran.err.split())

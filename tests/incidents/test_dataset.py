@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import MANIFEST, file_digest, open_dataset
+from revelio.incidents.dataset import MANIFEST, file_digest, open_dataset, open_datasets
 from revelio.incidents.exchange import write_records
 from revelio.types import Query, QueryTemplate
 from tests.incidents.made import record
@@ -61,3 +61,11 @@ def test_a_query_has_the_grade_of_its_label_and_else_none(folder: Path) -> None:
     template = QueryTemplate("states.now", "states", "", "", "")
     assert labelled.grade(Query(template, (("container", "cart"),))) == 3
     assert labelled.grade(Query(template, (("container", "orders"),))) == 0
+
+
+def test_an_incident_in_two_datasets_is_refused_with_both_folders(folder: Path, tmp_path: Path) -> None:
+    write_records(tmp_path / "other" / "incidents" / "all.jsonl", [record("a2")])
+    both = open_datasets([(folder, None), (tmp_path / "other", None)])
+    assert both.name == f"{folder.name}+other"
+    with pytest.raises(DatasetError, match=r"'a2' is in .* and in .*other; rename one"):
+        list(both.read())
