@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +18,7 @@ from revelio.errors import RevelioError
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
+    from revelio.coverage import Coverage
     from revelio.service import Service
     from revelio.settings import Settings
 
@@ -34,24 +35,41 @@ class Finding:
     remedy: str = ""
 
 
+@dataclass(slots=True)
+class Examined:
+    """All that was looked at, and by live system what can be seen of it."""
+
+    findings: list[Finding] = field(default_factory=list)
+    systems: dict[str, Coverage] = field(default_factory=dict)
+
+
 def doctor(json: Json = False) -> None:
-    """Look at settings, model, incidents, backends and optional parts. Exits with 1 when Revelio cannot answer at all.
+    """Look at settings, model, incidents, live systems and optional parts. Exits with 1 when Revelio cannot answer at all.
+
+    Of each live system it says which sources answer, which signals they hold, how many questions can be asked, why the
+    others cannot, and what to set up to see more.
 
     \b
     Examples:
       revelio doctor
-      revelio doctor --json | jq '.[] | select(.state != "good")'
+      revelio doctor --json | jq '.findings[] | select(.state != "good")'
+      revelio doctor --json | jq '.systems[].templates'
     """
-    findings = list(_examine())
+    examined = Examined()
+    for finding in _examine(examined):
+        examined.findings.append(finding)
+    findings = examined.findings
     if json:
-        emit(findings)
+        emit(examined)
     else:
         _print(findings)
+        for name, seen in examined.systems.items():
+            print_coverage(name, seen)
     if any(f.state == "broken" for f in findings):
         raise typer.Exit(1)
 
 
-def _examine() -> Iterator[Finding]:
+def _examine(examined: Examined) -> Iterator[Finding]:
     from revelio.service import Service
 
     yield Finding("python", "good", f"{sys.version.split()[0]} at {sys.executable}")
@@ -75,7 +93,7 @@ def _examine() -> Iterator[Finding]:
         remedy = "`revelio init` finds backends; `revelio testbed up shop` starts an application to try"
         yield Finding("live systems", "absent", "none is set up", remedy)
     for name in service.systems:
-        yield from _backends(service, name)
+        yield from _backends(service, name, examined)
     yield from _optional_parts()
 
 
@@ -100,10 +118,33 @@ def _incidents(service: Service, settings: Settings) -> Finding:
     return Finding("incidents", "good", f"{len(found)} in {settings.incidents}")
 
 
-def _backends(service: Service, system: str) -> Iterator[Finding]:
+def _backends(service: Service, system: str, examined: Examined) -> Iterator[Finding]:
+    from revelio.coverage import coverage
+
+    examined.systems[system] = seen = coverage(service.system(system))
     remedy = f"bring it up (`revelio testbed up {system}` for the testbed), or set systems.{system}.backends in revelio.toml"
-    for tool in service.system(system).ping():
-        yield Finding(f"{system}: {tool.tool}", "good" if tool.up else "absent", tool.detail, "" if tool.up else remedy)
+    for tool, source in seen.sources.items():
+        good = source.state == "good"
+        told = f"{source.detail}; {source.usable} of {source.of} questions can be asked" if good else source.detail
+        yield Finding(f"{system}: {tool}", "good" if good else "absent", told, "" if good else remedy)
+
+
+def print_coverage(system: str, seen: Coverage) -> None:
+    """What can be seen of a system, for a person."""
+    from rich.text import Text
+
+    from revelio.coverage import reasons
+
+    screen = console()
+    signals, templates = seen.signals, seen.templates
+    head = f"{system}: {signals.found} of {signals.of} signals, {templates.usable} of {templates.of} questions can be asked"
+    screen.print(Text(head, "bold"))
+    for note in seen.notes:
+        screen.print(Text(f"  {note}", "yellow"))
+    for reason, count in templates.why_not.items():
+        screen.print(Text(f"  {reason}: {count} questions", "dim"))
+    for sentence in reasons(signals):
+        screen.print(Text(f"  not seen: {sentence}", "dim"))
 
 
 def _optional_parts() -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import os
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,8 @@ from revelio.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from revelio.cli.discovery import Found
+    from revelio.coverage import Coverage
+    from revelio.discovery.machine import Engine
 
 _HEAD = """# Settings of Revelio, written by `revelio init`. All there are: docs/reference/settings.md.
 # The environment wins over this file: REVELIO_PORT=9000, REVELIO_SYSTEMS__NAME__WINDOW_S=60.
@@ -25,8 +28,11 @@ _HEAD = """# Settings of Revelio, written by `revelio init`. All there are: docs
 
 [systems.{name}]
 """
-_TIMES = """# window_s = 30.0     # seconds before a report that count as the incident
-# baseline_s = 60.0   # seconds before those that count as normal
+_TIMES = """# window_s = 600.0      # seconds before a report that count as the incident; by the scrape interval when not set
+# baseline_s = 3600.0   # seconds before those that count as normal; likewise
+"""
+_PROFILE = """# Discovery finds these out; set one where it is wrong, below [systems.{name}.backends.prometheus.profile]:
+# scrape_interval_s = 15.0   component = "service"   selector = 'namespace="shop"'   names = {{"10.0.3.7" = "cart"}}
 """
 
 
@@ -42,9 +48,10 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     json: Json = False,
 ) -> None:
-    """Find backends and write a revelio.toml that works at once.
+    """Find backends, write a revelio.toml that works at once, and say what can be seen with it.
 
-    An address that is not given is looked for on this machine at its usual port. Nothing is sent but questions.
+    Where no address is given, this machine is looked at: usual ports, the ports that containers publish, a Kubernetes
+    context, a Grafana. Nothing is sent but questions.
 
     \b
     Examples:
@@ -52,34 +59,74 @@ def init(
       revelio init --prometheus http://prometheus:9090 --system shop
       revelio init --jaeger http://jaeger:16686 --out /etc/revelio.toml --force
     """
-    from revelio.cli.discovery import WELL_KNOWN, discover, project_of
+    from revelio.cli.discovery import WELL_KNOWN, look_for, others, project_of, unread
+    from revelio.discovery.machine import engine
 
     path = out or Path(os.environ.get("REVELIO_CONFIG") or "revelio.toml")
     if path.exists() and not force:
         raise InvalidInputError(f"{path} is there already; --force replaces it, --out writes elsewhere")
     given = {"prometheus": prometheus, "jaeger": jaeger, "elasticsearch": elasticsearch}
-    found = [discover(tool, given[tool] or url) for tool, url in WELL_KNOWN.items()]
+    there = engine() if not any(given.values()) else None  # what is named is meant, not what else runs here
+    backends = [look_for(tool, given[tool], there) for tool in WELL_KNOWN]
+    found = backends if any(given.values()) else [*backends, *others(there)]
     if not json:
         table("", ("", "address", ""), [("found" if f.up else "absent", f.url, f.detail) for f in found])
-    wrong = [f for f in found if given[f.tool] and not f.up]
+    wrong = [f for f in backends if given[f.tool] and not f.up]
     if wrong or not any(f.up for f in found):
         named = "; ".join(f"{f.url} {f.detail}" for f in wrong) or "no backend answers at its usual port on this machine"
         raise NotFoundError(f"{named}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090")
     carried = project if project is not None else project_of(found)
     name = system or _name(carried) or "mine"
-    _write(path, settings_text(name, carried, found), force=force)
+    _write(path, settings_text(name, carried, found, _grafana(found, there)), force=force)
     if json:
-        emit({"file": str(path), "system": name, "project": carried, "backends": found})
+        emit({"file": str(path), "system": name, "project": carried, "backends": found, "coverage": _coverage(path, name)})
         return
     if not carried:
-        say("No backend names a project, so the system's own name is taken for it; --project NAME sets another.")
+        say("No backend names a project, so everything that they hold is taken for one system; --project NAME narrows it.")
+    for sentence in unread(there) if not any(given.values()) else ():
+        say(sentence)
+    _print_coverage(name, _coverage(path, name))
     say(f'Wrote {path}. Now: revelio recommend "what a user noticed"')
 
 
-def settings_text(name: str, project: str, found: Sequence[Found]) -> str:
-    """The file. Backends that were not found stand in it as comments."""
+def _coverage(path: Path, name: str) -> Coverage:
+    """What the settings just written let Revelio see."""
+    from revelio.catalog import bundled_catalog
+    from revelio.coverage import coverage
+    from revelio.settings import SystemSettings
+    from revelio.systems import open_system
+
+    written = tomllib.loads(path.read_text(encoding="utf-8"))["systems"][name]
+    system = open_system(name, SystemSettings.model_validate(written), bundled_catalog())
+    try:
+        return coverage(system)
+    finally:
+        system.close()
+
+
+def _print_coverage(name: str, seen: Coverage) -> None:
+    from revelio.cli.doctor import print_coverage
+
+    print_coverage(name, seen)
+
+
+def _grafana(found: Sequence[Found], there: Engine | None) -> str:
+    """Settings of the Grafana that shows this Prometheus; "" where none is here."""
+    from revelio.cli.discovery import grafana
+
+    if not any(f.tool == "prometheus" and f.up and "127.0.0.1" in f.url for f in found):
+        return ""
+    address, uid = grafana(there)
+    if not address:
+        return ""
+    mark, told = ("", "") if uid else ("# ", "   # the uid of the data source; Grafana wants a login before it tells")
+    return f"{mark}grafana = {quoted(address)}\n{mark}datasource = {quoted(uid)}{told}\n"
+
+
+def settings_text(name: str, project: str, found: Sequence[Found], grafana: str = "") -> str:
+    """The file. Backends that were not found stand in it as comments; ``grafana`` are further settings of Prometheus."""
     lines = [_HEAD.format(name=quoted(name))]
-    about = "the label `project` in Prometheus; logs are in the index logs-PROJECT"
+    about = "a project or namespace in Prometheus narrows to it; logs are in the index logs-PROJECT"
     lines.append(f"project = {quoted(project or name)}   # {about}\n{_TIMES}")
     for one in found:
         mark = "" if one.up else "# "
@@ -87,8 +134,10 @@ def settings_text(name: str, project: str, found: Sequence[Found]) -> str:
         lines.append(
             f"\n# {_one_line(note)}\n{mark}[systems.{quoted(name)}.backends.{one.tool}]\n{mark}url = {quoted(one.url)}\n"
         )
-        if one.tool != "elasticsearch":
+        if one.tool in ("prometheus", "jaeger"):
             lines.append(f"{mark}link = {quoted(one.url)}   # as a browser reaches it, for links\n")
+        if one.tool == "prometheus":
+            lines.append(grafana + _PROFILE.format(name=quoted(name)))
     return "".join(lines)
 
 

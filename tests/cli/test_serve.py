@@ -71,7 +71,11 @@ def test_doctor_is_content_when_revelio_can_answer_though_backends_are_down(
     monkeypatch.setattr("revelio.active_model.load_recommender", lambda folder, catalog: made.StandIn(catalog))
     ran = place("doctor", "--json")
     assert ran.code == 0, ran.err
-    found = {f["what"]: f for f in ran.json}
+    found = {f["what"]: f for f in ran.json["findings"]}
     assert found["model"]["state"] == "good"
     assert found["shop: prometheus"]["state"] == "absent"
     assert "testbed up" in found["shop: prometheus"]["remedy"]
+    seen = ran.json["systems"]["shop"]
+    assert seen["signals"]["found"] == 0 and seen["signals"]["of"] > 100
+    assert seen["templates"]["usable"] == 0
+    assert any("does not answer" in reason or "is not connected" in reason for reason in seen["templates"]["why_not"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import tomllib
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from werkzeug import Request, Response
 
 from revelio.cli.discovery import WELL_KNOWN, Found, discover, project_of
 from revelio.cli.init import quoted, settings_text
+from revelio.conventions import conventions, recorded_profile
 from tests.cli.made import CommandLine
 
 URLS = {"prometheus": "http://a:9090", "jaeger": "http://b:16686", "elasticsearch": "http://c:9200"}
@@ -25,17 +27,31 @@ URLS = {"prometheus": "http://a:9090", "jaeger": "http://b:16686", "elasticsearc
 def backends() -> Iterator[HTTPServer]:
     """Prometheus, Jaeger and Elasticsearch behind one address."""
 
-    def curve(request: Request) -> Response:
-        end = float(request.args["end"]) if "end" in request.args else time.time()
-        labels = {"service": "cart", "container": "cart", "project": "shop", "edge": "cart->orders"}
-        values = [[end - 60 + n, str(n)] for n in range(60)]
-        body = {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": labels, "values": values}]}}
+    labels = {"service": "cart", "container": "cart", "project": "shop", "server_address": "orders"}
+
+    def answer(kind: str, found: list[dict[str, object]]) -> Response:
+        body = {"status": "success", "data": {"resultType": kind, "result": found}}
         return Response(json.dumps(body), content_type="application/json")
 
+    def marks(request: Request, label: str) -> list[dict[str, str]]:
+        found = re.findall(rf'"{label}", "([^"]+)"', request.form["query"])
+        return [labels | {label: mark} for mark in found] or [labels]
+
+    def counts(request: Request) -> Response:
+        return answer("vector", [{"metric": m, "value": [time.time(), "1"]} for m in marks(request, "revelio_convention")])
+
+    def curve(request: Request) -> Response:
+        end = float(request.form["end"])
+        values = [[end - 60 + n, str(n)] for n in range(60)]
+        return answer("matrix", [{"metric": m, "values": values} for m in marks(request, "revelio_reading")])
+
+    names = sorted({m for u in recorded_profile().uses for r in conventions()[u.convention].rules for m in r.metrics})
     with HTTPServer() as server:
         server.expect_request("/api/v1/status/buildinfo").respond_with_json({"data": {"version": "2.42.0"}})
         server.expect_request("/api/v1/label/project/values").respond_with_json({"data": ["shop"]})
         server.expect_request("/api/v1/label/service/values").respond_with_json({"data": ["cart", "orders"]})
+        server.expect_request("/api/v1/label/__name__/values").respond_with_json({"status": "success", "data": names})
+        server.expect_request("/api/v1/query").respond_with_handler(counts)
         server.expect_request("/api/v1/query_range").respond_with_handler(curve)
         server.expect_request("/api/services").respond_with_json({"data": ["cart"]})
         server.expect_request("/").respond_with_json({"version": {"number": "8.17.0"}})
@@ -50,6 +66,8 @@ def alone(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
         monkeypatch.delenv(variable)
     for tool in WELL_KNOWN:
         monkeypatch.setitem(WELL_KNOWN, tool, "http://127.0.0.1:9")
+    monkeypatch.setattr("revelio.discovery.machine.engine", lambda: None)
+    monkeypatch.setattr("revelio.discovery.machine._listens", lambda port: False)
     return revelio
 
 
@@ -60,6 +78,7 @@ def test_what_it_writes_works_at_once(alone: CommandLine, backends: HTTPServer) 
     written = tomllib.loads(Path("revelio.toml").read_text(encoding="utf-8"))
     assert written["systems"]["shop"]["project"] == "shop"
     assert set(written["systems"]["shop"]["backends"]) == {"prometheus"}
+    assert "questions can be asked" in ran.out
     answer = alone("recommend", "the cart page hangs", "--json")
     assert answer.code == 0, answer.err
     assert answer.json["system"] == "shop" and answer.json["degraded"] == []

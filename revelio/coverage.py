@@ -1,0 +1,114 @@
+"""What can be seen of a live system: which sources answer, which signals they hold, and which questions can be asked."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from revelio.candidates import candidates, inventory, not_asked
+from revelio.conventions import Profile, signals
+from revelio.errors import SourceError
+from revelio.systems import System
+from revelio.tools.prometheus.tool import Prometheus
+from revelio.types import Evidence
+
+SHOWN = 6
+"""Reasons of signals that are not seen that a person is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCoverage:
+    """One source: ``state`` is "good" where it can answer questions, "absent" where it answers nothing of use or not at all."""
+
+    state: str
+    detail: str
+    usable: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """How many signals there are data of, and why the others are not seen."""
+
+    found: int
+    of: int
+    not_seen: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """How many templates can be asked; ``why_not`` counts the others by the reason."""
+
+    usable: int
+    of: int
+    why_not: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What can be seen of one system. ``notes`` are sentences on what could be read in part only."""
+
+    sources: Mapping[str, SourceCoverage]
+    signals: Signals
+    templates: Templates
+    notes: tuple[str, ...]
+
+
+def coverage(system: System, now: float | None = None) -> Coverage:
+    """Look at a system once, as a question would. Never raises ``SourceError``: a source that fails is part of the answer."""
+    states = {state.tool: state for state in system.ping()}
+    profile, broken = _profile(system)
+    evidence = system.snapshot(time.time() if now is None else now)
+    usable = Counter(
+        t.tool for t in {q.template.id: q.template for q in candidates(system.catalog, inventory(evidence))}.values()
+    )
+    sources = {}
+    for tool in system.catalog.tools:
+        state = states.get(tool.name)
+        if state is None:
+            continue
+        answers = state.up and tool.name in (evidence.sources or ())
+        detail = state.detail if answers or not state.up else broken or f"{state.detail}, but gives no snapshot within the limit"
+        if answers and not usable[tool.name]:
+            detail += "; it holds nothing that any question reads"
+        good = answers and usable[tool.name] > 0
+        sources[tool.name] = SourceCoverage("good" if good else "absent", detail, usable[tool.name], len(tool.templates))
+    return Coverage(sources, _signals(profile, evidence), _templates(system, evidence, usable), profile.notes if profile else ())
+
+
+def _profile(system: System) -> tuple[Profile | None, str]:
+    for tool in system.tools.values():
+        if isinstance(tool, Prometheus):
+            try:
+                return tool.discover(system.project, refresh=True), ""
+            except SourceError as error:
+                return None, error.reason
+    return None, ""
+
+
+def _signals(profile: Profile | None, evidence: Evidence) -> Signals:
+    found = {s.metric for s in evidence.series} & signals().keys()
+    lacking = dict(profile.missing) if profile else {}
+    silent = "no Prometheus answers"
+    if profile:
+        silent = "its series hold no data in this time"
+    return Signals(len(found), len(signals()), {name: lacking.get(name, silent) for name in signals() if name not in found})
+
+
+def _templates(system: System, evidence: Evidence, usable: Counter[str]) -> Templates:
+    why = {}
+    for sentence in not_asked(system.catalog, evidence):
+        reason, _, rest = sentence.partition(": ")
+        why[reason] = int(rest.split()[0])
+    return Templates(usable.total(), len(system.catalog.templates), why)
+
+
+def reasons(found: Signals) -> list[str]:
+    """Why signals are not seen, as sentences that each name some of them; those that most signals share come first."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in found.not_seen.items():
+        by_reason.setdefault(reason, []).append(name)
+    ordered = sorted(by_reason.items(), key=lambda pair: -len(pair[1]))
+    return [f"{', '.join(names[:4])}{' ...' if len(names) > 4 else ''}: {reason}" for reason, names in ordered[:SHOWN]]
