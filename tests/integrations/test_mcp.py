@@ -147,6 +147,8 @@ def test_command_prints_how_to_name_it(revelio: CommandLine) -> None:
 
 
 def test_command_names_the_extra_that_is_missing(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("revelio.cli.mcp.find_spec", lambda _: None)
+    monkeypatch.delitem(sys.modules, "revelio.integrations.mcp", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     ran = revelio("mcp")
     assert ran.code == 1 and "revelio[mcp]" in ran.err
