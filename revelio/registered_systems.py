@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
 
 FOLDER = Path("var/systems.d")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def registered_systems(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
@@ -43,6 +45,7 @@ def _toml(content: Mapping[str, Any], table: str = "") -> list[str]:
     lines = [f"{key} = {json.dumps(value)}" for key, value in content.items() if not isinstance(value, Mapping)]
     for key, value in content.items():
         if isinstance(value, Mapping):
-            name = f"{table}{json.dumps(key)}"
-            lines += ["", f"[{name}]", *_toml(value, f"{name}.")]
+            name = table + (key if _BARE.fullmatch(key) else json.dumps(key))
+            plain = any(not isinstance(inner, Mapping) for inner in value.values())
+            lines += [*(["", f"[{name}]"] if plain else []), *_toml(value, f"{name}.")]
     return lines

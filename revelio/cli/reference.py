@@ -75,6 +75,8 @@ def _helps(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
     context = command.make_context(" ".join(words), [], resilient_parsing=True, terminal_width=WIDTH, max_content_width=WIDTH)
     yield words, command.get_help(context)
     for name, inner in getattr(command, "commands", {}).items():
+        if inner.hidden:
+            continue
         yield from _helps(inner, (*words, name))
 
 

@@ -37,10 +37,10 @@ def lights(recorded: Path) -> dict[str, TemplateCoverage]:
 
 
 def test_users_feel_every_fault_of_the_plan_and_some_tool_shows_its_cause(recorded: Path) -> None:
-    void = recorded / "void.jsonl"
+    discarded = recorded / "discarded.jsonl"
     kept = {path.name.partition(".")[0] for path in (recorded / "incidents").iterdir()}
     lost = [f"{r.fault.kind} at {r.fault.place}" for r in expand(load_plan(PLAN)) if r.id not in kept]
-    assert not lost, void.read_text() if void.is_file() else lost
+    assert not lost, discarded.read_text() if discarded.is_file() else lost
 
 
 @pytest.mark.parametrize("template", [t.id for t in TEMPLATES])

@@ -15,9 +15,9 @@ SHOWN = (Label("t", HERE, 3, 0.9, 0.0, True),)
 DARK = (Label("t", HERE, 3, 0.1, 0.0, False), Label("u", HERE, 1, 0.0, None, False))
 
 
-def void(out: Path, *runs: tuple[str, str]) -> None:
+def discard(out: Path, *runs: tuple[str, str]) -> None:
     lines = (json.dumps({"run": run, "kind": PAUSE.kind, "stage": stage, "reason": "r"}) for run, stage in runs)
-    (out / "void.jsonl").write_text("\n".join(lines) + "\n")
+    (out / "discarded.jsonl").write_text("\n".join(lines) + "\n")
 
 
 def test_labels_are_counted_by_template_as_proven_in_an_incident_or_not(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_label_is_marked_once_three_incidents_could_have_shown_it_and_none_did
 def test_a_kind_is_judged_by_its_recorded_runs_and_by_those_that_no_tool_explained(tmp_path: Path) -> None:
     named = [f"r{n}" for n in range(9)]
     store(tmp_path, *(replace(record(name, "train", "w1"), labels=SHOWN) for name in named))
-    void(tmp_path, ("r0", "no tool shows its cause"), ("x", "no tool shows its cause"), ("y", "users did not feel it"))
+    discard(tmp_path, ("r0", "no tool shows its cause"), ("x", "no tool shows its cause"), ("y", "users did not feel it"))
     (kind,) = label_report(tmp_path).kinds
     assert (kind.runs, kind.shown, kind.unexplained, kind.share, kind.low) == (10, 9, 1, 0.9, False)
     store(tmp_path, replace(record("z", "train", "w1"), labels=DARK))
@@ -48,7 +48,7 @@ def test_a_kind_is_judged_by_its_recorded_runs_and_by_those_that_no_tool_explain
 
 def test_a_kind_that_no_run_was_recorded_of_is_there_when_its_runs_were_unexplained(tmp_path: Path) -> None:
     store(tmp_path, record("a", "train", "w1", CONTROL))
-    void(tmp_path, ("x", "no tool shows its cause"), ("x", "no tool shows its cause"))
+    discard(tmp_path, ("x", "no tool shows its cause"), ("x", "no tool shows its cause"))
     (kind,) = label_report(tmp_path).kinds
     assert (kind.kind, kind.runs, kind.share) == (PAUSE.kind, 1, 0.0)
 
