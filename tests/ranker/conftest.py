@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -59,15 +61,20 @@ def catalog(catalog_file: Path) -> Catalog:
 
 @pytest.fixture(scope="session")
 def model(catalog: Catalog, incidents: list[LabelledIncident], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder, trained on the small system."""
+    """A model folder, trained on the small system: once, however many workers run the tests."""
     pytest.importorskip("torch")
     from revelio.incidents.exchange import write_records
     from revelio.training.arguments import TrainArguments
     from revelio.training.train import train
 
-    folder = tmp_path_factory.mktemp("train")
-    write_records(folder / "data" / "incidents" / "part.jsonl.xz", [i.record for i in incidents])
-    train(TrainArguments(folder / "data", folder / "model", catalog, device="cpu", epochs=40, folds=3))
+    own = tmp_path_factory.getbasetemp()
+    folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    with (folder / "train.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "model").is_dir():
+            write_records(folder / "data" / "incidents" / "part.jsonl.xz", [i.record for i in incidents])
+            train(TrainArguments(folder / "data", folder / "half", catalog, device="cpu", epochs=40, folds=3))
+            (folder / "half").rename(folder / "model")
     return folder / "model"
 
 
