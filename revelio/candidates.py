@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 from revelio.catalog import Catalog
 from revelio.conventions import recorded_profile, signals
 from revelio.types import Entity, Evidence, Query, QueryTemplate, Reading
+
+MOST = 20_000
+"""Candidates of one question: ranking takes time and memory in proportion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,19 @@ def candidates(catalog: Catalog, there: Inventory | Iterable[Entity]) -> tuple[Q
 
     A template with a ``service`` and a ``peer`` blank is bound to the edges that exist (``caller->callee``), not to all
     pairs. A template one of whose blanks has no entity yields nothing, and neither does one that cannot return data there.
+    Where there would be more than ``MOST`` queries, every template keeps the same number at most, first by the names of
+    what it is bound to.
     """
     there = there if isinstance(there, Inventory) else Inventory(frozenset(there))
     names: dict[str, list[str]] = {}
     for entity in sorted(there.entities):
         names.setdefault(entity.kind, []).append(entity.name)
+    templates = [t for t in catalog.templates if (t.tool in there.sources if there.sources is not None else _in_recordings(t))]
+    share = _share([_count(template, names) for template in templates])
     bound = (
         Query(template, tuple(sorted(binding.items())))
-        for template in catalog.templates
-        if (template.tool in there.sources if there.sources is not None else _in_recordings(template))
-        for binding in _bindings(template, names)
+        for template in templates
+        for binding in islice(_bindings(template, names), share)
     )
     return tuple(query for query in bound if there.held is None or _answerable(query, there.held))
 
@@ -90,6 +97,25 @@ def _answerable(query: Query, held: frozenset[tuple[str, str]]) -> bool:
 def _kept(reading: Reading) -> bool:
     """Whether evidence that lacks it means that there is nothing to show; logs and changes are silent when all is well."""
     return reading.source == "spans" or (reading.source == "series" and reading.metric in signals())
+
+
+def _count(template: QueryTemplate, names: dict[str, list[str]]) -> int:
+    """How many bindings there are, at most."""
+    kinds = {b.name: b.kind for b in template.blanks}
+    if kinds.get("service") == "service" and kinds.get("peer") == "service":
+        kinds = {name: kind for name, kind in kinds.items() if name not in ("service", "peer")} | {"": "edge"}
+    return math.prod(len(names.get(kind, ())) for kind in kinds.values())
+
+
+def _share(counts: Sequence[int]) -> int:
+    """The most that each may keep so that all together keep no more than ``MOST``, or one each."""
+    left = MOST
+    for place, count in enumerate(sorted(counts)):
+        share = left // (len(counts) - place)
+        if count > share:
+            return max(1, share)
+        left -= count
+    return MOST
 
 
 def _bindings(template: QueryTemplate, names: dict[str, list[str]]) -> Iterator[dict[str, str]]:

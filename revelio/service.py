@@ -11,6 +11,7 @@ from functools import cached_property
 from revelio.active_model import ActiveModel
 from revelio.catalog import Catalog
 from revelio.current_actor import current_actor
+from revelio.deadline import end, until
 from revelio.errors import CatalogError, NotFoundError, RevelioError, SourceError
 from revelio.health import HealthMonitor
 from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
@@ -23,6 +24,9 @@ from revelio.store.history import Found, Search, search_history
 from revelio.systems import AnySystem, RecordedSystem, System, open_system
 from revelio.telemetry import Workers, traced
 from revelio.types import Evidence, Finding, Incident, Query, RankedQuery, Recommendation, Result
+
+DEADLINES = 2
+"""A question, from looking to its last result, takes as many times the setting ``timeout_s`` at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +112,14 @@ class Service:
         """Snapshot the system (or take the recording), rank, and render text and links; with ``run`` also run the queries.
 
         Saves nothing. Raises ``InvalidInputError`` for an unusable request, ``NotFoundError`` for an unknown system or
-        incident. A source that does not answer is named in ``degraded``; it is no error.
+        incident. A source that does not answer is named in ``degraded``; it is no error. So is one for which no time was left:
+        everything together takes ``DEADLINES`` times the setting ``timeout_s`` at most.
         """
         request = request.validated(self.settings.max_report_chars)
+        with until(end(DEADLINES * self.settings.timeout_s)):
+            return self._rank(request)
+
+    def _rank(self, request: RecommendRequest) -> Recommendation:
         recommender = self.recommender
         if request.incident is not None:
             incident = self.incidents.get(request.incident).incident(request.report)
@@ -202,7 +211,7 @@ class Service:
                     self.store.save_result(answer_id, ranked.query.id, Result.failed(str(error)))
 
         if first:
-            with Workers(max_workers=len(first), thread_name_prefix="run") as pool:
+            with until(end(DEADLINES * self.settings.timeout_s)), Workers(len(first), thread_name_prefix="run") as pool:
                 tuple(pool.map(run_one, first))
 
     def feedback(self, answer_id: str, query_id: str | None, verdict: Verdict, note: str = "") -> Feedback:

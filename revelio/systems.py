@@ -11,6 +11,7 @@ from typing import TypeVar
 from revelio.catalog import Catalog
 from revelio.clean_text import redact, secrets_in
 from revelio.conventions import Cadence
+from revelio.deadline import end, until
 from revelio.discovery.cadence import USUAL_S
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
@@ -120,8 +121,9 @@ class System:
         if tool is None:
             raise SourceError(name, f"no backend is set up; name one under [systems.{self.name}.backends.{name}] in revelio.toml")
         began = time.perf_counter()
-        where, deadline = self._scope(scope), time.monotonic() + REQUESTS * self.limits.seconds + GRACE_S
-        result = self._in_time(name, self._concurrency[name].submit(lambda: tool.run(query, where)), deadline)
+        where, deadline = self._scope(scope), end(REQUESTS * self.limits.seconds + GRACE_S)
+        with until(deadline):
+            result = self._in_time(name, self._concurrency[name].submit(lambda: tool.run(query, where)), deadline)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
 
     def close(self) -> None:
@@ -133,21 +135,18 @@ class System:
 
     def _cadence(self) -> Cadence:
         """How often the system is measured; a quarter of a minute where no tool says it."""
-        for tool in self.tools.values():
-            if isinstance(tool, Measured):
-                try:
-                    return tool.cadence(self.project)
-                except SourceError:
-                    continue
-        return Cadence(USUAL_S)
+        measured = {name: tool for name, tool in self.tools.items() if isinstance(tool, Measured)}
+        answers = self._all({name: (lambda t=tool: t.cadence(self.project)) for name, tool in measured.items()})  # type: ignore[misc]
+        return next((answer for answer in answers.values() if isinstance(answer, Cadence)), Cadence(USUAL_S))
 
     def _scope(self, scope: Scope | Evidence) -> Scope:
         return scope if isinstance(scope, Scope) else self.scope(scope)
 
     def _all(self, asks: Mapping[str, Callable[[], T]]) -> dict[str, T | SourceError]:
         """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
-        deadline = time.monotonic() + self.limits.seconds + GRACE_S
-        futures = {name: self._concurrency[name].submit(ask) for name, ask in asks.items()}
+        deadline = end(self.limits.seconds + GRACE_S)
+        with until(deadline):
+            futures = {name: self._concurrency[name].submit(ask) for name, ask in asks.items()}
         found: dict[str, T | SourceError] = {}
         for name, answer in futures.items():
             try:

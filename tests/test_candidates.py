@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.candidates import candidates, inventory, not_asked
+from revelio.candidates import MOST, candidates, inventory, not_asked
 from revelio.catalog import Catalog, ToolSpec, bundled_catalog
 from revelio.types import Blank, Entity, Evidence, QueryTemplate, Series, SpanFigures, SpanStat, Window
 
@@ -116,3 +117,19 @@ def test_a_recording_that_does_not_say_what_its_sources_hold_is_asked_what_the_t
     titles = {q.title for q in candidates(bundled_catalog(), [Entity("service", "cart")])}
     assert "Request rate of cart" in titles
     assert "Heap of cart" not in titles
+
+
+def test_with_very_many_entities_each_template_keeps_the_same_number_first_by_name() -> None:
+    many = tuple(Entity("service", f"s{n:06d}") for n in range(MOST))
+    small, large, pairs = template("small"), template("large", service="service"), template("pairs", one="service", two="service")
+    found = candidates(catalog(small, large, pairs), many)
+    counts = Counter(query.template.id for query in found)
+    assert len(found) <= MOST
+    assert counts["small"] == 1
+    assert counts["large"] == counts["pairs"] == (MOST - 1) // 2
+    assert found[1].bindings == (("service", "s000000"),)
+
+
+def test_one_template_may_take_what_the_others_leave() -> None:
+    some = tuple(Entity("service", f"s{n:06d}") for n in range(MOST - 1))
+    assert len(candidates(catalog(template("a"), template("b", service="service")), some)) == MOST

@@ -9,6 +9,7 @@ from functools import cached_property
 import httpx
 from pydantic_core import from_json
 
+from revelio.deadline import end
 from revelio.errors import SourceError
 from revelio.telemetry import traced
 from revelio.tools.base import Limits
@@ -65,7 +66,7 @@ class Fetcher:
     ) -> tuple[int, bytes]:
         if not self.url:
             raise SourceError(self.source, "no address is set for it; give its backend a url in revelio.toml")
-        deadline = time.monotonic() + self.limits.seconds
+        deadline = end(self.limits.seconds)
         try:
             with self._transport.until(deadline), self._client.stream(method, path, params=params, data=form) as response:
                 body = BoundedBody(response.headers.get("content-encoding"), self.limits.bytes)

@@ -18,6 +18,7 @@ from docker.types.daemon import CancellableStream
 from pydantic_core import from_json
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from revelio.deadline import end
 from revelio.errors import SourceError
 from revelio.tools.base import Limits
 from revelio.tools.bounded_body import ACCEPTED, BoundedBody, EncodingError
@@ -127,7 +128,7 @@ class Engine:
 
     def _read(self, client: docker.APIClient, path: str, params: dict[str, str]) -> bytes:
         """One bounded GET. The SDK's own methods read without limit of size, and events without limit of time."""
-        address, deadline = f"{client.base_url}{path}", time.monotonic() + self.limits.seconds
+        address, deadline = f"{client.base_url}{path}", end(self.limits.seconds)
         wait = self.limits.seconds
         try:
             with client.get(address, params=params, stream=True, timeout=wait, allow_redirects=False) as response:

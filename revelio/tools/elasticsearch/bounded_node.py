@@ -15,6 +15,7 @@ from urllib3 import HTTPConnectionPool
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 from urllib3.response import BaseHTTPResponse
 
+from revelio.deadline import end
 from revelio.tools.base import Limits
 from revelio.tools.bounded_body import BoundedBody, EncodingError
 from revelio.tools.bounded_call import TooMuchError
@@ -42,7 +43,7 @@ class _BoundedPool:
         self._limits = limits
 
     def urlopen(self, method: str, target: str, **options: Any) -> _Whole:
-        deadline = time.monotonic() + self._limits.seconds
+        deadline = end(self._limits.seconds)
         response = self._pool.urlopen(method, target, preload_content=False, **options)
         try:
             data = self._read(response, target, deadline)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from revelio.catalog import ToolSpec
+from revelio.deadline import end
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.telemetry import Workers
@@ -31,6 +32,12 @@ FEWEST_TRACES = 1
 """Traces with a call per row reach a megabyte: one of them is better than an error."""
 CACHE_SIZE, CACHE_TTL_S, SETTLED_S = 64, 60.0, 3.0
 """Entries and TTL of the caches of traces, in seconds; a window is final this many seconds after its end."""
+
+MOST_SERVICES = 200
+"""Services that one snapshot asks for."""
+
+_RESERVE = 0.3
+"""The part of a request's time in which a snapshot asks for no further service, so that what it has seen is told."""
 
 MAX_OPERATIONS = 40
 """Operations of one service in a snapshot: those that took the most time."""
@@ -190,11 +197,18 @@ class Jaeger:
         return Fetched(tuple(traces), scale)
 
     def _everything(self, scope: Scope) -> tuple[Sample, Sample]:
-        """Traces of the whole system: of the services where requests come in, and of those that no such trace went through."""
+        """Traces of the whole system: of the services where requests come in, and of those that no such trace went through.
+
+        At most ``MOST_SERVICES`` of them, and as many as answer in time: those of the last time first, then by name.
+        """
         before, now = Fetched(), Fetched()
         asked: set[str] = set()
-        services = self._services()
+        known = self._services()
+        services = sorted(known, key=lambda s: (s not in self._entries, s))[:MOST_SERVICES]
+        enough = end(self.limits.seconds) - _RESERVE * self.limits.seconds
         while (service := self._next(services, asked, before, now)) is not None:
+            if asked and time.monotonic() > enough:
+                break
             older, newer = self._pair(Question("all", service), service, scope, SNAPSHOT_TRACES)
             before, now = before.joined(older), now.joined(newer)
             asked.add(service)

@@ -15,6 +15,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from revelio.deadline import end
 from revelio.errors import SourceError
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError, received
@@ -74,17 +75,17 @@ class Database:
         Raises ``RefusedError`` when the server does not run it, ``FullError`` when all its connections are taken, and
         ``SourceError`` when it does not answer in time or as PostgreSQL does.
         """
-        end = time.monotonic() + self.limits.seconds if deadline is None else deadline
-        if not self._turn.acquire(timeout=max(0.0, end - time.monotonic())):
+        until = end(self.limits.seconds) if deadline is None else deadline
+        if not self._turn.acquire(timeout=max(0.0, until - time.monotonic())):
             raise self._late()
         try:
             used_before = self._session is not None
             try:
-                return self._once(statement, parameters, most or self.limits.rows, end)
+                return self._once(statement, parameters, most or self.limits.rows, until)
             except LostError:
                 if not used_before:
                     raise
-                return self._once(statement, parameters, most or self.limits.rows, end)
+                return self._once(statement, parameters, most or self.limits.rows, until)
         finally:
             self._turn.release()
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import redis
 from redis.connection import ConnectionPool
 
+from revelio.deadline import end
 from revelio.errors import SourceError
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError
@@ -58,17 +59,17 @@ class Server:
         """
         for command in commands:
             self._check(command)
-        end = time.monotonic() + self.limits.seconds if deadline is None else deadline
-        if not self._turn.acquire(timeout=max(0.0, end - time.monotonic())):
+        until = end(self.limits.seconds) if deadline is None else deadline
+        if not self._turn.acquire(timeout=max(0.0, until - time.monotonic())):
             raise self._late()
         try:
             used_before = self._session is not None
             try:
-                return self._once(commands, end)
+                return self._once(commands, until)
             except LostError:
                 if not used_before:
                     raise
-                return self._once(commands, end)
+                return self._once(commands, until)
         finally:
             self._turn.release()
 

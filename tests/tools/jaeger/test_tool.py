@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,7 +15,7 @@ from werkzeug import Request, Response
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits
-from revelio.tools.jaeger.tool import CACHE_SIZE, Jaeger
+from revelio.tools.jaeger.tool import CACHE_SIZE, MOST_SERVICES, Jaeger
 from revelio.types import Entity, Query, QueryTemplate
 from tests.tools.conftest import QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.jaeger.payload import FakeSpan, answer, shop_trace, trace
@@ -222,6 +223,19 @@ def test_a_snapshot_sees_what_comes_in_without_passing_the_service_asked_first(h
         assert Entity("operation", "gateway: GET /search") in tool.snapshot(SCOPE).entities
     asked = [r.args["service"] for r, _ in httpserver.log if r.path == "/api/traces"]
     assert asked == ["cart", "cart", "gateway", "gateway"]
+
+
+def test_a_hundred_thousand_services_are_asked_for_as_far_as_the_time_goes(httpserver: HTTPServer) -> None:
+    names = [f"s{n:06d}" for n in range(100_000)]
+    httpserver.expect_request("/api/services").respond_with_json({"data": names})
+    httpserver.expect_request("/api/traces").respond_with_json({"data": []})
+    tool = Jaeger(spec("jaeger"), Backend(url=httpserver.url_for("")), Limits(seconds=1.0))
+    began = time.monotonic()
+    assert tool.snapshot(SCOPE).spans == ()
+    assert time.monotonic() - began < 4.0
+    asked = {r.args["service"] for r, _ in httpserver.log if r.path == "/api/traces"}
+    assert 1 <= len(asked) <= MOST_SERVICES
+    assert asked == set(names[: len(asked)])
 
 
 def test_counts_of_a_cut_off_sample_are_scaled_to_the_window(httpserver: HTTPServer) -> None:
