@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 @pytest.fixture(scope="session")
 def tally(request: pytest.FixtureRequest) -> Tally:
     """The counts of this run."""
-    return request.config.stash.setdefault(_TALLY, Tally())
+    # On a busy machine one file can be run at a time, each adding to the table of those before.
+    begun = Tally.load() if os.environ.get("REVELIO_HOSTILE_ADD") else Tally()
+    return request.config.stash.setdefault(_TALLY, begun)
 
 
 Serve = Callable[..., Served]

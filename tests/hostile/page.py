@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
-from tests.hostile.tally import KEPT, markdown
+from tests.hostile.tally import KEPT, Tally, markdown
 
 PAGE = Path("docs/results-hostile.md")
 BEGIN, END = "<!-- table: make test-hostile -->", "<!-- end of table -->"
@@ -25,7 +24,7 @@ def main() -> None:
     """Paste."""
     if not KEPT.is_file():
         sys.exit(f"there is no {KEPT}; run `make test-hostile` first")
-    table = markdown(json.loads(KEPT.read_text(encoding="utf-8")))
+    table = markdown(Tally.load())
     PAGE.write_text(pasted(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
 
 

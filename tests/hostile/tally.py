@@ -11,6 +11,7 @@ from typing import Any
 KEPT = Path("var/hostile.json")
 """Where a run leaves its figures for ``python -m tests.hostile.page``."""
 _SAMPLES = 20
+_LOCK = threading.Lock()
 
 
 @dataclass
@@ -34,28 +35,27 @@ class Tally:
     answers: int = 0
     figures: dict[str, Any] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def add(self, **counts: int) -> None:
         """Add to counts."""
-        with self._lock:
+        with _LOCK:
             for name, count in counts.items():
                 setattr(self, name, getattr(self, name) + count)
 
     def found(self, kind: str, what: str) -> None:
         """Note a finding (``failures``, ``tracebacks``, ``strangers``, ``secrets``)."""
-        with self._lock:
+        with _LOCK:
             getattr(self, kind).append(what[:300])
 
     def keep(self, path: Path = KEPT) -> None:
         """Write the figures down."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A lock cannot be copied, so the fields are listed by hand.
-        path.write_text(json.dumps(asdict(self.plain()), indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
-    def plain(self) -> Plain:
-        """The figures alone."""
-        return Plain(rows=self.rows(), findings=self.findings(), skipped=self.skipped)
+    @classmethod
+    def load(cls, path: Path = KEPT) -> Tally:
+        """The figures of a run that was kept; none yet where there was no run."""
+        return cls(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else cls()
 
     def rows(self) -> list[tuple[str, str]]:
         """The table, row by row."""
@@ -80,16 +80,7 @@ class Tally:
         return [f"{kind}: {what}" for kind, all_of in kinds.items() for what in all_of[:_SAMPLES]]
 
 
-@dataclass(frozen=True)
-class Plain:
-    """The figures of a run as they are kept."""
-
-    rows: list[tuple[str, str]]
-    findings: list[str]
-    skipped: list[str]
-
-
-def markdown(kept: dict[str, Any]) -> str:
-    """The table of a run that was kept."""
-    lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in kept["rows"])]
-    return "\n".join([*lines, "", *(f"Not tried here: {why}." for why in kept["skipped"])]).rstrip() + "\n"
+def markdown(tally: Tally) -> str:
+    """The table of a run."""
+    lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in tally.rows())]
+    return "\n".join([*lines, "", *(f"Not tried here: {why}." for why in tally.skipped)]).rstrip() + "\n"

@@ -15,9 +15,8 @@ import pytest
 
 from tests.hostile.conftest import Serve
 from tests.hostile.crowd import Crowd
-from tests.hostile.served import Served
 from tests.hostile.tally import Tally
-from tests.hostile.test_kill import SETTINGS
+from tests.hostile.test_kill import ENDED, SETTINGS
 
 _OWN = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--map-root-user"]
 _ENTER = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
@@ -42,11 +41,11 @@ def small_disk(tmp_path: Path) -> Iterator[tuple[int, Path]]:
             holder.kill()
 
 
-def test_a_full_disk(tally: Tally, small_disk: tuple[int, Path], tmp_path: Path) -> None:
+def test_a_full_disk(serve: Serve, tally: Tally, small_disk: tuple[int, Path], tmp_path: Path) -> None:
     holder, place = small_disk
     seen = Path(f"/proc/{holder}/root{place}")
     enter = ["nsenter", "--target", str(holder), "--mount", *_ENTER, f"--wd={tmp_path}", "--"]
-    server = Served(tmp_path, tally, SETTINGS, wrap=enter, database=f"sqlite:///{place}/revelio.db").start()
+    server = serve(SETTINGS, folder=tmp_path, wrap=enter, database=f"sqlite:///{place}/revelio.db")
     crowd = Crowd(server, server.client.get("/api/v1/incidents").json()[0]["id"])
     answer = crowd.first_answer()
     (seen / "ballast").write_bytes(b"x" * 7_000_000)
@@ -93,6 +92,6 @@ def test_a_locked_database_makes_nobody_wait_who_does_not_write(serve: Serve, ta
     tally.add(faults=1, acknowledged=len(crowd.acknowledged))
     tally.figures["slowest /healthz while the database is locked, ms"] = f"{slowest * 1000:.0f}"
     assert set(crowd.refused) <= {503}
-    assert slowest < 2.0
-    assert server.stop() == 0
+    assert slowest < 5.0, "the database is waited for as long as ten seconds"
+    assert server.stop() in ENDED
     assert crowd.lost(server.folder / "revelio.db") == set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ def test_the_table_of_a_run_replaces_the_one_before(tmp_path: Path) -> None:
     tally.add(inputs=12_300, lost=1)
     tally.skipped.append("a full disk needs unshare and nsenter")
     tally.keep(tmp_path / "kept.json")
-    table = markdown(json.loads((tmp_path / "kept.json").read_text()))
+    table = markdown(Tally.load(tmp_path / "kept.json"))
     page = pasted(f"before\n{BEGIN}\nold\n{END}\nafter\n", table)
     assert page.startswith(f"before\n{BEGIN}\n| | |\n") and page.endswith(f"{END}\nafter\n")
     assert "| writes lost | 1 |" in page and "12,300" in page and "Not tried here: a full disk" in page
