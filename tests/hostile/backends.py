@@ -93,7 +93,8 @@ def zipped(times: int) -> Lie:
     return lie
 
 
-def _away(location: bytes) -> Lie:
+def redirect(location: bytes) -> Lie:
+    """Send whoever asks elsewhere."""
     return say(b"HTTP/1.1 302 Found\r\nLocation: " + location + b"\r\nContent-Length: 0\r\n\r\n")
 
 
@@ -120,9 +121,9 @@ WIRE: Mapping[str, Lie] = {
     "tls": say(b"\x15\x03\x01\x00\x02\x02\x28"),
     "mail": say(b"\x00\xff\x13\x37 220 mail.example ESMTP\r\n"),
     "nul-header": say(b"HTTP/1.1 200 OK\r\nX\x00: \x00\r\n\r\n{}"),
-    "redirects-home": _away(b"/"),
-    "redirects-away": _away(b"http://192.0.2.7/latest/meta-data/"),
-    "redirects-file": _away(b"file:///etc/passwd"),
+    "redirects-home": redirect(b"/"),
+    "redirects-away": redirect(b"http://192.0.2.7/latest/meta-data/"),
+    "redirects-file": redirect(b"file:///etc/passwd"),
     "no-content": say(b"HTTP/1.1 204 No Content\r\n\r\n"),
     "asks-password": say(framed(b"{}", b'WWW-Authenticate: Basic realm="x"\r\n', b"401 Unauthorized")),
     "too-many": say(framed(b"{}", b"Retry-After: 999999999\r\n", b"429 Too Many Requests")),

@@ -61,7 +61,7 @@ PATHS = (
     "/history?before={}",
     "/history?q={}&since={}&page={}",
     "/systems/{}",
-    "/systems/{}?look=now",
+    "/systems/{}/look",
     "/catalog?q={}",
     "/?incident={}",
     "/?again={}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.hostile.backends import KINDS, lying_backends, settings_of
+from tests.hostile.backends import KINDS, lying_backends, redirect, settings_of
 from tests.hostile.conftest import Serve
 from tests.hostile.served import Served, canary
 from tests.hostile.tally import Tally
@@ -44,7 +45,7 @@ def test_each_kind_of_lie(server: Served, tally: Tally) -> None:
                 for query in answer["queries"][:2]:
                     path = f"/api/v1/recommendations/{answer['id']}/queries/{query['id']}/run"
                     server.judge(f"a query of {kind}", client.post(path))
-            server.judge(f"a look at {kind}", client.get(f"/systems/{kind}?look=now"))
+            server.judge(f"a look at {kind}", client.post(f"/systems/{kind}/look"))
         tally.add(lies=1)
         if time.monotonic() - began > IN_TIME_S:
             with lock:
@@ -62,3 +63,20 @@ def test_what_the_pages_say_of_them_keeps_their_passwords(server: Served) -> Non
     for path in ("/systems", "/settings", "/history", "/api/v1/systems", "/api/v1/recommendations", "/metrics", "/readyz"):
         server.judge(path, server.client.get(path))
     assert server.tally.secrets == []
+
+
+def test_no_backend_sends_the_server_elsewhere(serve: Serve, tally: Tally) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        there = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/".encode()
+        with lying_backends({"redirects": redirect(there)}) as ports:
+            server = serve(f"timeout_s = {TIMEOUT_S}\n{settings_of(ports)}")
+            question = {"report": "it hangs", "system": "redirects", "run": True}
+            assert server.client.post("/api/v1/recommendations", json=question).status_code < 500
+            assert server.client.post("/systems/redirects/look").status_code == 200
+        elsewhere.setblocking(False)
+        try:
+            elsewhere.accept()[0].close()
+        except BlockingIOError:
+            return
+    tally.found("strangers", "where a backend redirected to")
+    raise AssertionError("the server followed a redirect")

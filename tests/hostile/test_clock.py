@@ -30,7 +30,7 @@ def test_the_clock_jumps(serve: Serve, tally: Tally, tmp_path: Path) -> None:
     for n, jump in enumerate(JUMPS):
         told.write_text(str(jump))
         crowd.write(server.client, f"jump {n}", answer)
-        for path in ("/", "/history", "/systems", "/systems/kind?look=now", "/readyz", "/metrics", "/api/v1/recommendations"):
+        for path in ("/", "/history", "/systems", "/systems/kind", "/readyz", "/metrics", "/api/v1/recommendations"):
             server.judge(f"{path} after a jump of {jump:g} s", server.client.get(path))
         tally.add(faults=1)
     assert tally.failures[before:] == []

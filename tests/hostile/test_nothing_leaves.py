@@ -82,7 +82,9 @@ def test_a_whole_day_speaks_to_the_backends_alone_and_writes_into_its_folders_al
     assert set(logs) == {"serve", "doctor", "recommend", "run", "learn", "mcp"}
     everybody = {who for log in logs.values() for who in spoken(log)}
     backends = {("127.0.0.1", port) for port in json.loads((tmp_path / "ports.json").read_text())}
-    tally.figures["connections that no setting names"] = str(len(everybody - backends))
+    for address, port in sorted(everybody - backends):
+        tally.found("strangers", f"{address}:{port}")
+    tally.figures["named backends spoken to in a whole day, in a namespace"] = str(len(everybody & backends))
     assert everybody == backends
     outside = {path for log in logs.values() for path in written(log) if not inside(path, tmp_path)}
     assert outside == set()
