@@ -30,7 +30,7 @@ check: .venv/.dev ## format, lint, types, import contracts
 stack: .venv/.stack ## one application (APP=shop) with every backend, in Docker
 	$(BIN)/revelio testbed up $(APP)
 
-bench: .venv/.run ## the figures that product.md sets limits for
+bench: .venv/.run ## speed and memory beside their limits
 	$(BIN)/revelio bench
 
 model: .venv/.dev ## train the bundled model again on the dataset of the repository, and measure it (an hour on two cores)

@@ -49,6 +49,12 @@ def named(page: Path) -> str:
 
 
 @cache
+def pages() -> frozenset[str]:
+    """Pages may be named without their folder."""
+    return frozenset(path.name for path in [*PAGES, *(ROOT / "revelio").rglob("*.md")])
+
+
+@cache
 def targets() -> frozenset[str]:
     return frozenset(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
 
@@ -56,7 +62,8 @@ def targets() -> frozenset[str]:
 @pytest.mark.parametrize("page", [p for p in PAGES if p.name not in HISTORY], ids=named)
 def test_files_that_it_names_exist(page: Path) -> None:
     found = {name.rstrip(".") for name in NAMED_FILE.findall(page.read_text(encoding="utf-8"))}
-    there = {name for name in found if name in EXAMPLES or PLACEHOLDER.search(name) or any(ROOT.glob(name))}
+    found |= set(re.findall(r"(?<![\w./*-])([\w-]+\.md)\b", page.read_text(encoding="utf-8")))
+    there = {name for name in found if name in EXAMPLES or name in pages() or PLACEHOLDER.search(name) or any(ROOT.glob(name))}
     assert found - there == set()
 
 
