@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack test-hostile check stack bench model reference recording screenshots lock
+.PHONY: help run install test test-stack test-hostile check audit sbom stack bench model reference recording screenshots lock
 APP ?= shop
 STACK ?= stack
 WORKERS ?= 2
@@ -26,6 +26,12 @@ test-hostile: .venv/.dev ## attack real servers on loopback for a quarter of an 
 check: .venv/.dev ## format, lint, types, import contracts
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 	cd testbed && ../$(BIN)/mypy --config-file ../pyproject.toml --explicit-package-bases kit apps
+
+audit: .venv/.dev ## ask the advisory service about every locked dependency; says so where it cannot be reached
+	$(BIN)/python .ci/audit.py requirements/dev.txt
+
+sbom: .venv/.dev ## write var/sbom.json: what a release is made of, in CycloneDX, from the lock file
+	mkdir -p var && $(BIN)/python .ci/bill_of_materials.py requirements/run.txt > var/sbom.json
 
 stack: .venv/.stack ## one application (APP=shop) with every backend, in Docker
 	$(BIN)/revelio testbed up $(APP)
