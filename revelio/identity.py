@@ -93,7 +93,10 @@ def naming_of(label: str, values: Iterable[str]) -> Naming | None:
     if kind is None or not there:
         return None
     rule = Naming(label, kind, _project(there) if kind == "container" else "")
-    return rule if any(rule.component(v) != v for v in there) else None
+    names = [rule.component(value) for value in there]
+    if kind == "address" and len(set(names)) < len(names):  # servers that their port tells apart
+        return None
+    return rule if names != there else None
 
 
 def _project(values: list[str]) -> str:

@@ -43,7 +43,7 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     census, notes = _census(ask, wanted, settings)
     where = narrow(census, project, settings.selector)
     exporters = _exporter_jobs(ask, names, where.everywhere)
-    uses, namings = [], dict[str, Naming]()
+    uses, named = [], dict[str, set[str]]()
     for name, rules in wanted.items():
         convention = conventions()[name]
         rows = where.rows(name, census)
@@ -55,16 +55,16 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
         if convention.of_process and exporters:
             only.append(f'job!~"{"|".join(exporters)}"')
         uses.append(Use(name, label.name, tuple(r.id for r in rules), where.matchers(name), ",".join(only)))
-        for one in (label.name, *(x for r in rules for x in r.labels if x in KIND_OF_LABEL)):
-            naming = naming_of(one, rows.values(one)) if one == label.name else Naming(one, KIND_OF_LABEL[one])
-            if naming:
-                namings[one] = naming
+        named.setdefault(label.name, set()).update(rows.values(label.name))
+    peers = {x for use in uses for r in wanted[use.convention] for x in r.labels if x in KIND_OF_LABEL} - named.keys()
+    namings = [n for label, values in named.items() if (n := naming_of(label, values))]
+    namings += [Naming(label, KIND_OF_LABEL[label]) for label in sorted(peers)]
     beat, told = cadence(ask, settings, next(iter([*("up",) * ("up" in names), *_probes(wanted)]), ""))
     profile = Profile(
         product,
         beat,
         tuple(uses),
-        Identity(tuple(namings.values()), tuple(sorted(settings.names.items()))),
+        Identity(tuple(namings), tuple(sorted(settings.names.items()))),
         tuple(dict.fromkeys([*notes, *where.notes, *told, *_types(ask, uses)])),
         now,
     )
