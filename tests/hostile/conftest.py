@@ -38,7 +38,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """The table."""
     tally = config.stash.get(_TALLY, None)
-    if tally is None or not tally.inputs + tally.faults + tally.answers:
+    if tally is None or tally == Tally():
         return
     tally.keep()
     terminalreporter.section("what the attacks came to")

@@ -1,4 +1,7 @@
-"""``python -m tests.hostile.page``: writes the table of the last ``make test-hostile`` into docs/results-hostile.md."""
+"""``python -m tests.hostile.page [FILE...]``: writes the table of the last ``make test-hostile`` into docs/results-hostile.md.
+
+Several files are runs of parts of it, added up.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,11 @@ def pasted(page: str, table: str) -> str:
 
 def main() -> None:
     """Paste."""
-    if not KEPT.is_file():
-        sys.exit(f"there is no {KEPT}; run `make test-hostile` first")
-    table = markdown(Tally.load())
+    kept = [Path(name) for name in sys.argv[1:]] or [KEPT]
+    missing = [str(path) for path in kept if not path.is_file()]
+    if missing:
+        sys.exit(f"there is no {', '.join(missing)}; run `make test-hostile` first")
+    table = markdown(sum(map(Tally.load, kept), Tally()))
     PAGE.write_text(pasted(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
 
 

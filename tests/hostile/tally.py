@@ -57,6 +57,11 @@ class Tally:
         """The figures of a run that was kept; none yet where there was no run."""
         return cls(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else cls()
 
+    def __add__(self, other: Tally) -> Tally:
+        """Both runs together; of figures that both measured, the other's."""
+        mine, theirs = asdict(self), asdict(other)
+        return Tally(**{name: mine[name] | theirs[name] if name == "figures" else mine[name] + theirs[name] for name in mine})
+
     def rows(self) -> list[tuple[str, str]]:
         """The table, row by row."""
         return [

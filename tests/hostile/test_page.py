@@ -26,3 +26,11 @@ def test_a_page_without_marks_is_refused_and_ours_has_them() -> None:
     with pytest.raises(ValueError, match="marks"):
         pasted("nothing", "table")
     assert "table" in pasted(PAGE.read_text(encoding="utf-8"), "table")
+
+
+def test_parts_of_a_run_add_up() -> None:
+    one, other = (
+        Tally(inputs=2, skipped=["a"], figures={"x": "1"}),
+        Tally(inputs=3, failures=["500"], figures={"x": "2", "y": "3"}),
+    )
+    assert one + other == Tally(inputs=5, skipped=["a"], failures=["500"], figures={"x": "2", "y": "3"})
