@@ -63,9 +63,12 @@ class HealthMonitor:
 
     def _ask(self, name: str) -> None:
         try:
-            health = Health(time.time(), self._system(name).ping())
-        except RevelioError as error:
-            health = Health(time.time(), trouble=str(error))
-        with self._lock:
-            self._known[name] = health
-            self._asking.discard(name)
+            try:
+                health = Health(time.time(), self._system(name).ping())
+            except RevelioError as error:
+                health = Health(time.time(), trouble=str(error))
+            with self._lock:
+                self._known[name] = health
+        finally:
+            with self._lock:
+                self._asking.discard(name)

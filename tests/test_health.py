@@ -55,3 +55,21 @@ def test_a_dead_backend_and_an_unknown_system_are_told_apart(tmp_path: Path) -> 
     health = HealthMonitor(Service(made.settings(tmp_path)).system).look(("shop", "nope"), 10.0)
     assert [(t.tool, t.up) for t in health["shop"].tools] == [("prometheus", False)]
     assert "nope" in health["nope"].trouble
+
+
+def test_a_system_whose_tool_breaks_is_asked_again(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = HealthMonitor(slow.system)  # type: ignore[arg-type]
+    with monkeypatch.context() as broken:
+        broken.setattr(slow, "ping", lambda: 1 // 0)
+        assert board.look(("shop",), 10.0)["shop"].at is None
+    slow.may.set()
+    assert board.look(("shop",), 10.0)["shop"].up == 1
+
+
+def test_a_clock_that_was_set_back_does_not_keep_an_old_answer(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow.may.set()
+    board = HealthMonitor(slow.system)  # type: ignore[arg-type]
+    board.look(("shop",), 10.0)
+    monkeypatch.setattr("revelio.health.time.time", lambda: 1_000_000.0)
+    board.look(("shop",), 10.0)
+    assert slow.asked == 2
