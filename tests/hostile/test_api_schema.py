@@ -35,7 +35,7 @@ def test_cases_of_every_operation(serve: Serve, tally: Tally) -> None:
         )
         def try_each(case: schemathesis.Case[Any]) -> None:
             tally.add(api_cases=1)
-            reply = case.call(base_url=server.url)
+            reply = case.call(base_url=server.url, timeout=60)
             if reply.status_code >= 500 and reply.status_code not in (502, 503):
                 tally.found("failures", f"{reply.status_code} to {case.method} {case.path}")
             server.search("an answer of the API", reply.text)
