@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack test-hostile check audit sbom stack bench model reference recording screenshots lock
+.PHONY: help run install test test-stack test-hostile test-foreign check audit sbom stack bench model reference recording screenshots lock
 APP ?= shop
 STACK ?= stack
 WORKERS ?= 2
@@ -22,6 +22,9 @@ test-stack: .venv/.dev ## the tests against the real stack
 test-hostile: .venv/.dev ## attack real servers on loopback for a quarter of an hour, and print what came of it
 	$(BIN)/pytest -m hostile tests/hostile
 	$(BIN)/python -m tests.hostile.page
+
+test-foreign: .venv/.dev ## real servers with the exporters that their documentation recommends, read with no settings
+	$(BIN)/pytest -m foreign -s tests/foreign
 
 check: .venv/.dev ## format, lint, types, import contracts
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
