@@ -51,6 +51,7 @@ class _ConventionFile(_Strict):
     exporter: str = ""
     hint: str = ""
     of_process: bool = False
+    marker: str = ""
     signals: dict[str, str | _RuleFile | list[str | _RuleFile]]
 
 
@@ -84,7 +85,7 @@ def load_convention(path: Path) -> Convention:
     if empty:
         raise CatalogError(f"{path.name}: {empty}: no metric{{${{where}}}} stands in the pattern")
     labels = tuple(Label(c) if isinstance(c, str) else Label(c.label, c.only) for c in parsed.component)
-    told = parsed.model_dump(include={"title", "source", "command", "exporter", "hint", "of_process"})
+    told = parsed.model_dump(include={"title", "source", "command", "exporter", "hint", "of_process", "marker"})
     return Convention(name=path.stem, components=labels, rules=tuple(rules), **told)
 
 

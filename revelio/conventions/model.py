@@ -78,7 +78,8 @@ class Convention:
 
     ``components`` are labels that may name the component, best first. ``exporter`` is the metric by which a scrape is known
     to come from a program that speaks of another one: its own process is then no component, so conventions ``of_process``
-    leave it out. ``command`` made the sample, ``hint`` says what to set up where none of it is there.
+    leave it out. Where there is a ``marker``, the convention is followed only if that metric is there. ``command`` made the
+    sample, ``hint`` says what to set up where none of it is there.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Convention:
     exporter: str = ""
     hint: str = ""
     of_process: bool = False
+    marker: str = ""
 
     @property
     def metrics(self) -> frozenset[str]:

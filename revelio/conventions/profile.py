@@ -102,7 +102,6 @@ def recorded_profile() -> Profile:
             use("opentelemetry-http", "service", "request_rate", "error_rate", "latency_p95", *edges),
             use("scrape", "service", "up"),
             use("process", "service", "uptime", "open_fds"),
-            use("opentelemetry-db", "service", "pool_used", "pool_waiting"),
             use("cadvisor", "container", *containers, *traffic),
             use("process", "service", "fds_of_limit"),
             use("node-exporter", "container", *link),

@@ -36,10 +36,14 @@ class Rows:
 
     rows: Sequence[Row]
 
+    @property
+    def total(self) -> float:
+        """The number of series."""
+        return sum(count for _, count in self.rows)
+
     def share(self, label: str) -> float:
         """The share of series that carry a label."""
-        whole = sum(count for _, count in self.rows)
-        return sum(count for labels, count in self.rows if labels.get(label)) / whole if whole else 0.0
+        return sum(count for labels, count in self.rows if labels.get(label)) / self.total if self.rows else 0.0
 
     def values(self, label: str) -> tuple[str, ...]:
         """The different values of a label."""
@@ -116,23 +120,35 @@ _OF_APPLICATIONS = frozenset(
 )
 
 
-def choose_label(convention: Convention, rows: Rows, wanted: str) -> tuple[Label | None, str]:
-    """The label that names the components of a convention, and what to say where it does so only in part."""
-    if not rows.rows:
-        return None, ""
-    labels = [*([Label(wanted)] if wanted and rows.share(wanted) else ()), *convention.components]
-    usable = [label for label in labels if rows.share(label.name) >= _ENOUGH]
-    speaking = [label for label in usable if not all("exporter" in v for v in rows.values(label.name))]
-    best = next(iter(speaking or usable), None)
-    if best and convention.exporter and best.name in ("service", "app", "job") and _crowded(rows, best.name):
-        best = Label("instance")
-    if best:
-        return best, ""
-    partly = max(labels, key=lambda label: rows.share(label.name))
-    share = rows.share(partly.name)
-    if not share:
-        return None, ""
-    return partly, f"{convention.title}: the label {partly.name} is missing on {1 - share:.0%} of the series; those are left out"
+def choose_labels(convention: Convention, rows: Rows, wanted: str) -> tuple[tuple[Label, ...], str]:
+    """The labels that name the components of a convention, and what to say where they do so only in part.
+
+    One label where nearly all series carry it; where only some do, the next best names those without it.
+    """
+    candidates = [*([Label(wanted)] if wanted else ()), *convention.components]
+    there = [label for label in candidates if rows.share(label.name)]
+    speaking = [label for label in there if not all("exporter" in v for v in rows.values(label.name))] or there
+    chosen: list[Label] = []
+    left = rows
+    for label in speaking:
+        if left.share(label.name):
+            lacking = ",".join(f'{earlier.name}=""' for earlier in chosen)
+            chosen.append(Label(label.name, ",".join(m for m in (label.only, lacking) if m)))
+            left = Rows([row for row in left.rows if not row[0].get(label.name)])
+        if left.total <= (1 - _ENOUGH) * rows.total:
+            break
+    if (
+        len(chosen) == 1
+        and convention.exporter
+        and chosen[0].name in ("service", "app", "job")
+        and _crowded(rows, chosen[0].name)
+    ):
+        return (Label("instance"),), ""
+    lost = left.total / rows.total if rows.total else 0.0
+    if not chosen or lost <= 1 - _ENOUGH:
+        return tuple(chosen), ""
+    names = " and ".join(label.name for label in chosen)
+    return tuple(chosen), f"{convention.title}: the label {names} is missing on {lost:.0%} of the series; those are left out"
 
 
 def _crowded(rows: Rows, label: str) -> bool:

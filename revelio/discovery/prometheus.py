@@ -9,7 +9,7 @@ from typing import Protocol
 
 from revelio.conventions import Convention, Profile, Rule, Use, conventions, signals
 from revelio.discovery.cadence import cadence
-from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_label, narrow
+from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
 from revelio.errors import SourceError
 from revelio.identity import KIND_OF_LABEL, Identity, Naming, naming_of
 from revelio.profile_settings import ProfileSettings
@@ -47,15 +47,13 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     for name, rules in wanted.items():
         convention = conventions()[name]
         rows = where.rows(name, census)
-        label, why = choose_label(convention, rows, settings.component)
+        labels, why = choose_labels(convention, rows, settings.component)
         notes += [why] if why else []
-        if label is None:
-            continue
-        only = [label.only] if label.only else []
-        if convention.of_process and exporters:
-            only.append(f'job!~"{"|".join(exporters)}"')
-        uses.append(Use(name, label.name, tuple(r.id for r in rules), where.matchers(name), ",".join(only)))
-        named.setdefault(label.name, set()).update(rows.values(label.name))
+        own = [f'job!~"{"|".join(exporters)}"'] if convention.of_process and exporters else []
+        for label in labels:
+            only = ",".join(([label.only] if label.only else []) + own)
+            uses.append(Use(name, label.name, tuple(r.id for r in rules), where.matchers(name), only))
+            named.setdefault(label.name, set()).update(rows.values(label.name))
     peers = {x for use in uses for r in wanted[use.convention] for x in r.labels if x in KIND_OF_LABEL} - named.keys()
     namings = [n for label, values in named.items() if (n := naming_of(label, values))]
     namings += [Naming(label, KIND_OF_LABEL[label]) for label in sorted(peers)]
@@ -103,7 +101,7 @@ def _candidates(settings: ProfileSettings) -> list[Convention]:
 def _rules(convention: Convention, names: frozenset[str]) -> tuple[Rule, ...]:
     """Of each signal the first variant whose metrics are there."""
     found: dict[str, Rule] = {}
-    for rule in convention.rules:
+    for rule in convention.rules if not convention.marker or convention.marker in names else ():
         if names.issuperset(rule.metrics):
             found.setdefault(rule.signal, rule)
     return tuple(found.values())

@@ -63,11 +63,15 @@ def test_a_few_requests_find_conventions_labels_and_cadence() -> None:
 def test_the_testbed_is_discovered_as_what_it_is() -> None:
     services = [{"project": "shop", "service": s, "job": "app", "instance": f"{s}:8000"} for s in ("cart", "orders")]
     containers = [{"project": "shop", "container": s, "job": "cadvisor", "instance": "c:8080"} for s in ("cart", "orders")]
-    ask = holding(opentelemetry_http=services, cadvisor=containers, testbed=services)
+    jobs = [{"project": "shop", "job": "links"}, {"project": "shop", "job": "postgres"}]
+    ask = holding(opentelemetry_http=services, cadvisor=containers, testbed=services, scrape=[*services, *jobs])
     ask.scrape = "2s"
     profile = found(ask, "shop")
     assert {u.label for u in profile.uses if u.convention in ("opentelemetry-http", "testbed")} == {"service"}
     assert use(profile, "cadvisor").label == "container"
+    assert use(profile, "scrape").label == "service", "up is of services, and of the jobs that have none"
+    of_messages = {u.convention for u, _ in profile.rules["handling_failures"]}
+    assert of_messages == {"testbed"}, "the testbed counts failures by another label than OpenTelemetry"
     assert all(u.where == 'project="shop"' for u in profile.uses)
     assert (profile.rate_interval_s(2.0), profile.cadence.window_s, profile.cadence.baseline_s) == (10, 20, 40)
     assert written(profile, "request_rate", "cart").startswith("sum(rate(http_server_request_duration_seconds_count{project=")
@@ -88,9 +92,10 @@ def test_two_systems_and_no_name_are_said() -> None:
     assert "several systems share this Prometheus: namespace is billing, shop; set project" in profile.notes[0]
 
 
-def test_a_label_that_half_of_the_series_lack_is_passed_over_or_said() -> None:
+def test_where_half_of_the_series_lack_a_label_the_next_one_names_them_or_it_is_said() -> None:
     half = [{"service": "cart", "job": "a", "instance": "1"}, {"job": "b", "instance": "2"}]
-    assert use(found(holding(http_histogram=half)), "http-histogram").label == "job"
+    uses = [(u.label, u.only) for u in found(holding(http_histogram=half)).uses if u.convention == "http-histogram"]
+    assert uses == [("service", ""), ("job", 'service=""')]
     rows = [{"queue": "mail"}, {"queue": ""}]
     profile = found(holding(rabbitmq=rows))
     assert use(profile, "rabbitmq").label == "queue"
@@ -176,3 +181,8 @@ def test_a_profile_is_kept_on_disk_and_outlives_a_silent_backend(tmp_path: Path)
     [file] = tmp_path.iterdir()
     file.write_text("{", encoding="utf-8")
     assert Profiles(backend).known("shop") is None
+
+
+def test_what_the_testbed_alone_writes_is_not_looked_for_elsewhere() -> None:
+    profile = found(holding(opentelemetry_messaging=[{"service_name": "mail"}]))
+    assert {u.convention for u, _ in profile.rules["handling_failures"]} == {"opentelemetry-messaging"}
