@@ -14,7 +14,7 @@ from pathlib import Path
 
 from revelio.catalog import Catalog, load_catalog
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import Record, read_records
+from revelio.incidents.exchange import Record, read_records, records_of
 from revelio.incidents.files import IncidentFiles
 from revelio.types import Query
 
@@ -75,12 +75,23 @@ class Dataset:
         """The incidents of the wanted splits (all when none is named), in the order of their files."""
         where: dict[str, Path] = {}
         for part in (self, *self.others):
-            for record in read_records(part.folder / "incidents"):
+            for record in part._records(wanted):
                 if where.setdefault(record.id, part.folder) != part.folder:
                     raise DatasetError(f"incident {record.id!r} is in {where[record.id]} and in {part.folder}; rename one")
                 split = part.splits.get(record.id, record.split)
                 if not wanted or split in wanted:
                     yield LabelledIncident(record, split, part.catalog)
+
+    def _records(self, wanted: tuple[str, ...]) -> Iterator[Record]:
+        """The records of this dataset alone, without files named after an incident of another split."""
+        if not self.splits or not (self.folder / "incidents").is_dir():
+            yield from read_records(self.folder / "incidents")
+            return
+        files = IncidentFiles(self.folder / "incidents")
+        for name in files.names():
+            split = self.splits.get(name.split(".jsonl")[0])
+            if not wanted or split is None or split in wanted:
+                yield from records_of(files, name)
 
 
 def grown_from(folder: Path) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,25 +32,41 @@ def held_out(cases: Sequence[Case], before: Head | None, after: Head) -> Compari
     return Comparison(name=HELD_OUT, incidents=len({i for i, _ in rows}), before=figures[0], after=figures[1], base=figures[2])
 
 
-def cross_validated(answers: Sequence[Judged], before: Fit, after: Fit) -> Comparison:
+def cross_validated(answers: Sequence[Judged], before: Fit, after: Fit) -> tuple[Comparison, ...]:
     """Compare on answers with a found cause, each ranked by heads fitted without its incident.
 
-    With fewer than two incidents there is nothing to compare, and the comparison has no incidents.
+    One comparison over all systems, then one for each where there are several: a gain on one does not make up for a loss on
+    another. With fewer than two incidents there is nothing to compare, and the comparison has no incidents.
     """
     groups = sorted({a.group for a in answers if a.found})
     folds = min(FOLDS, len(groups))
-    ranked: list[list[tuple[str, TrainingExample, Ranking]]] = [[], [], []]
+    ranked: list[_Ranked] = []
     for fold in range(folds if folds > 1 else 0):
         held = set(groups[fold::folds])
         rest = [a for a in answers if a.group not in held]
         heads = (before(rest), after(rest), None)
         for answer in answers:
             if answer.group in held and answer.found:
-                for rows, head in zip(ranked, heads, strict=True):
-                    rows.append((answer.group, answer.found, _ranked(answer.found, head)))
-    figures = [_figures(rows) for rows in ranked]
-    count = len({group for group, _, _ in ranked[0]})
-    return Comparison(name=FEEDBACK, incidents=count, before=figures[0], after=figures[1], base=figures[2])
+                found = answer.found
+                ranked.append(_Ranked(answer.system, answer.group, found, tuple(_ranked(found, head) for head in heads)))
+    systems = sorted({r.system for r in ranked})
+    each = [_compared(f"{FEEDBACK}, {s}", [r for r in ranked if r.system == s]) for s in systems]
+    return (_compared(FEEDBACK, ranked), *(each if len(each) > 1 else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A judged answer, ranked by the active version, the new one and the base model."""
+
+    system: str
+    group: str
+    example: TrainingExample
+    rankings: tuple[Ranking, ...]
+
+
+def _compared(name: str, ranked: Sequence[_Ranked]) -> Comparison:
+    before, after, base = (_figures([(r.group, r.example, r.rankings[i]) for r in ranked]) for i in range(3))
+    return Comparison(name=name, incidents=len({r.group for r in ranked}), before=before, after=after, base=base)
 
 
 def worse(comparisons: Sequence[Comparison]) -> str:

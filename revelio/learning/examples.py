@@ -37,6 +37,7 @@ class Judged:
     """
 
     id: str
+    system: str
     group: str
     until: float
     found: TrainingExample | None
@@ -66,20 +67,32 @@ def judged(answers: Iterable[SavedAnswer], ranker: Ranker, catalog: Catalog) -> 
     )
 
 
-def labelled(dataset: Dataset, ranker: Ranker, catalog: Catalog, *splits: str, most: int, temperature: float = 1.0) -> list[Case]:
+def labelled(
+    dataset: Dataset,
+    ranker: Ranker,
+    catalog: Catalog,
+    *splits: str,
+    most: int,
+    temperature: float = 1.0,
+    asking: frozenset[str] = frozenset(),
+) -> list[Case]:
     """At most ``most`` incidents of these splits, chosen by a hash of their ids; without splits, of all but ``train``.
 
-    The network ranks them at ``temperature``.
+    The network ranks them at ``temperature``. With ``asking``, incidents without a candidate of these templates are skipped.
     """
     if not splits:
         splits = tuple(sorted({*dataset.splits.values()} - {"train"})) or ("repeat", "new_location", "new_fault", "no_fault")
     chosen = sorted(dataset.read(*splits), key=lambda x: hashlib.sha256(x.record.id.encode()).digest())[:most]
-    return [c for incident in chosen for c in _cases(incident, ranker, catalog, temperature)]
+    return [c for incident in chosen for c in _cases(incident, ranker, catalog, temperature, asking)]
 
 
-def _cases(incident: LabelledIncident, ranker: Ranker, catalog: Catalog, temperature: float) -> Iterator[Case]:
-    record = incident.record
-    for example in case(incident, catalog).examples[:REPORTS]:
+def _cases(
+    incident: LabelledIncident, ranker: Ranker, catalog: Catalog, temperature: float, asking: frozenset[str]
+) -> Iterator[Case]:
+    record, examples = incident.record, case(incident, catalog).examples[:REPORTS]
+    if asking and asking.isdisjoint(q.template.id for q in examples[0].queries):
+        return
+    for example in examples:
         best = int(example.grades.max(initial=0))
         faulty = bool(record.labels) or (record.fault is not None and record.fault.category != "control")
         if not example.queries or (faulty and not best):
@@ -107,6 +120,7 @@ def _judged(answer: SavedAnswer, group: str, ranker: Ranker, catalog: Catalog) -
         examples.append(_example(encoded, ranker, others, NOT_USEFUL))
     return Judged(
         id=answer.id,
+        system=incident.system,
         group=group,
         until=max(f.given_at for f in last.values()),
         found=found,

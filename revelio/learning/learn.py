@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from revelio.catalog import Catalog
+from revelio.catalog import Catalog, bundled_catalog
 from revelio.encoders.query import FEATURES
 from revelio.incidents.dataset import open_dataset
 from revelio.learning.comparison import cross_validated, held_out, worse
@@ -18,11 +18,15 @@ from revelio.ranker.fit_head import TrainingExample, fit_head
 from revelio.ranker.head import Head
 from revelio.ranker.session import Ranker
 from revelio.ranker.versions import Comparison, LastRun, LearnedFrom, VersionManifest, Versions
+from revelio.settings import BUNDLED
 from revelio.store import Store
 from revelio.store.judged import judged_answers, verdicts_after
 
 L2_VALUES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """L2 penalties, each also the weight of a replayed incident. The next one is tried when a head is worse."""
+
+UNCOMPARED_L2 = 10.0
+"""The least penalty while there is no second incident of the system to compare on."""
 
 NEWEST = 1000
 """The number of judged answers to learn from, the latest ones."""
@@ -105,7 +109,7 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
     if not answers:
         return Attempt(active, active, "no feedback yet on a query of the current catalog")
     progress("read labelled incidents", 1, 3)
-    replayed, kept = _labelled(arguments, ranker)
+    replayed, kept = _labelled(arguments, ranker, frozenset(t for a in answers for t in a.templates))
     progress("fit and compare", 2, 3)
     l2, head, comparisons, why = _fitted(answers, replayed, kept, before, _known_to(versions, active))
     learned = LearnedFrom(
@@ -118,8 +122,10 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
     progress("fit and compare", 3, 3)
     if why:
         return Attempt(active, active, f"not adopted: {why}", learned, comparisons)
+    compared = any(c.incidents for c in comparisons)
+    reason = "not worse anywhere" if compared else "with a high penalty, until there is a second incident to compare on"
     if arguments.dry_run:
-        return Attempt(active, active, "would be adopted: not worse anywhere", learned, comparisons)
+        return Attempt(active, active, f"would be adopted: {reason}", learned, comparisons)
     made = versions.keep(
         VersionManifest(
             name=versions.next_name(),
@@ -138,13 +144,15 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
     if versions.current() != active:
         outcome = f"saved, but not adopted: {versions.current()} was activated meanwhile"
         return Attempt(active, versions.current(), outcome, learned, comparisons, made.name)
-    return Attempt(active, versions.use(made.name), "adopted: not worse anywhere", learned, comparisons, made.name)
+    return Attempt(active, versions.use(made.name), f"adopted: {reason}", learned, comparisons, made.name)
 
 
-def _labelled(arguments: LearnArguments, ranker: Ranker) -> tuple[list[Case], list[Case]]:
-    dataset = open_dataset(arguments.dataset)
-    replayed = labelled(dataset, ranker, arguments.catalog, "train", most=REPLAYED, temperature=REPLAY_TEMPERATURE)
-    return replayed, labelled(dataset, ranker, arguments.catalog, most=HELD_OUT)
+def _labelled(arguments: LearnArguments, ranker: Ranker, judged: frozenset[str]) -> tuple[list[Case], list[Case]]:
+    """Labelled incidents to replay and to hold out, of systems on which a head for the ``judged`` templates has an effect."""
+    own = None if not arguments.dataset.is_relative_to(BUNDLED) else bundled_catalog()
+    dataset = open_dataset(arguments.dataset, catalog=own)
+    cases = partial(labelled, dataset, ranker, arguments.catalog, asking=judged)
+    return cases("train", most=REPLAYED, temperature=REPLAY_TEMPERATURE), cases(most=HELD_OUT)
 
 
 def _fitted(
@@ -165,9 +173,9 @@ def _fitted(
         head = fit(answers, l2)
         comparisons: tuple[Comparison, ...] = (held_out(kept, before, head),)
         if not worse(comparisons):
-            comparisons = (*comparisons, cross_validated(answers, past, partial(fit, l2=l2)))
+            comparisons = (*comparisons, *cross_validated(answers, past, partial(fit, l2=l2)))
         why = worse(comparisons)
-        if not why:
+        if not why and (l2 >= UNCOMPARED_L2 or any(c.incidents for c in comparisons)):
             break
     return l2, head, comparisons, why
 

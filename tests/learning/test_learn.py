@@ -67,14 +67,14 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     after = [_place(learned, *one) for one in fresh]
     assert all(p <= 3 for p in after), f"{after}; they were {before}"
     assert all(now <= was for now, was in zip(after, before, strict=True)), f"{after}; they were {before}"
-    held, feedback = attempt.comparisons
+    held, feedback, *each = attempt.comparisons
     assert held.incidents >= 12
     assert held.after.top1 >= held.before.top1 - TOLERANCE
     assert held.after.top3 >= held.before.top3 - TOLERANCE
     assert held.after.auroc is not None
     assert held.before.auroc is not None
     assert held.after.auroc >= held.before.auroc - TOLERANCE
-    assert feedback.incidents == CONFIRMED
+    assert feedback.incidents == CONFIRMED == sum(c.incidents for c in each)
     assert feedback.after.top3 > feedback.before.top3
     found, _ = max(zip(fresh, before, after, strict=True), key=lambda one: one[1] - one[2])[0]
     assert _calm(learned, fresh) < _calm(base, fresh)
