@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from revelio.cli.catalog import settings_catalog
+from revelio.cli.datasets import with_catalogs
+from revelio.cli.engine import settings_with
 from revelio.cli.evaluate import DATASET, show
 from revelio.cli.output import Json, StepBars, complain, emit, say, table
 from revelio.cli.train import Device
@@ -16,6 +18,7 @@ from revelio.errors import InvalidInputError
 from revelio.extras import extras_for
 
 if TYPE_CHECKING:
+    from revelio.catalog import Catalog
     from revelio.training.arguments import TrainArguments
 
 WORK = Path("var/study")
@@ -36,6 +39,12 @@ def study(
         bool,
         typer.Option("--transfer", help="Train on one application and half of the fault kinds, test on the rest."),
     ] = False,
+    systems: Annotated[
+        list[Path] | None, typer.Option("--systems", metavar="DIR ...", help="Leave each system of these datasets out in turn.")
+    ] = None,
+    more: Annotated[list[Path] | None, typer.Argument(metavar="", hidden=True)] = None,
+    per_system: Annotated[int, typer.Option("--per-system", min=5, help="With --systems: maximal incidents per system.")] = 60,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="With --systems: epochs of each training.")] = 30,
     strangers: Annotated[bool, typer.Option("--strangers", hidden=True, help="Deprecated name of --transfer.")] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     json: Json = False,
@@ -52,18 +61,32 @@ def study(
     telemetry by summary features of each entity. confidence is the mean probability of the first query, reranked_top3 the
     model's top 3 when the list is re-ranked after each result. It takes half an hour on two cores.
 
+    --systems trains on all systems of the datasets but one and tests on that one, for each system. Beside the network stand
+    deviation_count (the component with the most anomalous figures), bm25, boosted_trees, and today (the model of the settings,
+    which may have been trained on the system). A dataset with frozen splits takes part with its training split. The mean
+    weighs systems equally. Each DATASET/catalog.yaml holds the catalog of its records.
+
     \b
     Examples:
       revelio study
       revelio study --encoder revelio/bundled/model --only whole --only share_25 --only share_50
       revelio study --transfer --encoder revelio/bundled/model
+      revelio study --systems data/three_apps /data/petshop /data/hotel --per-system 60
       revelio study --json > study.json
     """
     with extras_for("training"):
         from revelio.evaluation.study import study as compare
         from revelio.training.arguments import TrainArguments
 
-    arguments = TrainArguments(dataset, work, settings_catalog(catalog), device=device.value, seed=seed, encoder=encoder)
+    arguments = TrainArguments(
+        dataset, work, settings_catalog(None if systems else catalog), device=device.value, seed=seed, encoder=encoder
+    )
+    if more and not systems:
+        raise InvalidInputError(f"{more[0]}: folders belong to --systems")
+    if systems:
+        folders = with_catalogs([*systems, *(more or ())], catalog)
+        _systems(replace(arguments, members=1, folds=0, epochs=epochs), folders, per_system, json)
+        return
     if strangers:
         complain("--strangers is deprecated; use --transfer")
     if transfer or strangers:
@@ -95,6 +118,28 @@ def _transfer(arguments: TrainArguments, only: list[str] | None, html: Path | No
     rows = [(a.split, a.given, a.method, a.incidents, *(_share(getattr(a, share)) for share in MEANS)) for a in found]
     columns = ("split", "given", "method", "incidents", *MEANS)
     table("Another application and other fault kinds than in training", columns, rows, numbers=range(3, len(columns)))
+
+
+def _systems(arguments: TrainArguments, folders: list[tuple[Path, Catalog | None]], per_system: int, json: bool) -> None:
+    from revelio.evaluation.systems import SHARES, leave_one_out
+    from revelio.incidents.dataset import open_datasets
+    from revelio.ranker.artifact import load_ranker
+
+    dataset, model = open_datasets(folders), settings_with().model
+    today = load_ranker(model, dataset.all_tools(arguments.catalog))
+    whole = replace(arguments, out=arguments.out / "systems", encoder=arguments.encoder or model)
+    with StepBars() as bars:
+        found = leave_one_out(dataset, whole, today, per_system, bars.report)
+    if json:
+        emit(found)
+        return
+    rows = [(f.system, f.method, f.incidents, *(_share(getattr(f, s)) for s in SHARES), _interval(f.top1_ci95)) for f in found]
+    columns = ("left out", "method", "incidents", *SHARES, "top1 95 %")
+    table("Systems that training never saw", columns, rows, numbers=range(2, len(columns)))
+
+
+def _interval(interval: tuple[float, float] | None) -> str:
+    return f"{interval[0]:.2f}-{interval[1]:.2f}" if interval else ""
 
 
 def _share(value: float | None) -> str:

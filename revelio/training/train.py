@@ -40,24 +40,29 @@ from revelio.training.log import Report, TrainingLog
 from revelio.training.null_distribution import leave_one_out, nulls
 
 
-def train(arguments: TrainArguments, progress: Report = lambda what, done, total: None) -> artifact.Manifest:
+def train(
+    arguments: TrainArguments,
+    progress: Report = lambda what, done, total: None,
+    dataset: Dataset | None = None,
+) -> artifact.Manifest:
     """Train on the ``train`` split and write the model folder. Raises ``DatasetError`` without usable training incidents.
 
-    Under torchrun all processes train together; ``arguments.out`` is then a folder shared by all of them.
+    ``dataset`` replaces the folders that the arguments name. Under torchrun all processes train together; ``arguments.out``
+    is then a folder shared by all of them.
     """
     if arguments.deterministic:
         torch.use_deterministic_algorithms(True)
     with process_group(arguments.device) as group:
-        return _train(arguments, group, progress)
+        data = dataset or open_datasets(((arguments.dataset, arguments.dataset_catalog), *arguments.others))
+        return _train(arguments, data, group, progress)
 
 
-def _train(arguments: TrainArguments, group: ProcessGroup, progress: Report) -> artifact.Manifest:
+def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, progress: Report) -> artifact.Manifest:
     out = arguments.out
     out.mkdir(parents=True, exist_ok=True)
     if group.is_main:
         (out / artifact.MANIFEST).unlink(missing_ok=True)
     log = TrainingLog.begin(out, progress, is_main=group.is_main, resume=arguments.resume)
-    dataset = open_datasets(((arguments.dataset, arguments.dataset_catalog), *arguments.others))
     catalog = dataset.all_tools(arguments.catalog)
     start = artifact.load_manifest(arguments.start).name if arguments.start else ""
     stable = replace(arguments, resume=False, out=Path(), encoder=None, start=None, catalog=Catalog(()))

@@ -1,0 +1,140 @@
+"""Leave one system out: models trained on all other systems, tested on a system that they never saw.
+
+A dataset with frozen splits takes part with its training split, so that settings may be chosen by the result; any other with
+all of its incidents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from revelio.errors import DatasetError
+from revelio.evaluation.baselines.bm25 import Bm25
+from revelio.evaluation.baselines.deviation_count import DeviationCount
+from revelio.evaluation.baselines.trees import BoostedTrees
+from revelio.evaluation.results import FaultFigures, Interval
+from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
+from revelio.evaluation.trained import Trained
+from revelio.incidents.dataset import Dataset
+from revelio.ranker.artifact import MANIFEST, load_ranker
+from revelio.ranker.session import Ranker
+from revelio.training.arguments import TrainArguments
+from revelio.training.train import train
+
+TEST = "new_app"
+"""The split of the incidents of the system that is left out."""
+MIN_SYSTEMS, MIN_INCIDENTS = 2, 5
+MEAN = "mean"
+"""Stands for all systems, each with the same weight."""
+SHARES = ("top1", "top3", "template_top1", "place_top1", "confidence")
+"""The figures of ``SystemFigures`` that are shares of incidents."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFigures:
+    """One method on one system left out, over its incidents with a proven query that shows the cause.
+
+    ``top1_ci95`` is the bootstrap interval over incidents, None for the mean over systems.
+    """
+
+    system: str
+    method: str
+    incidents: int
+    top1: float
+    top3: float
+    template_top1: float
+    place_top1: float
+    confidence: float
+    top1_ci95: Interval | None = None
+
+
+def leave_one_out(
+    dataset: Dataset,
+    whole: TrainArguments,
+    today: Ranker,
+    per_system: int,
+    progress: Progress = lambda what, done, total: None,
+) -> tuple[SystemFigures, ...]:
+    """Train what is not in ``whole.out`` yet, and score it beside the baselines and the model of ``today``; the means come last.
+
+    At most ``per_system`` incidents of each system take part. Raises ``DatasetError`` with fewer than two systems.
+    """
+    parts = _parts(dataset)
+    systems = _chosen(parts, per_system)
+    if len(systems) < MIN_SYSTEMS:
+        raise DatasetError(f"{dataset.name}: needs {MIN_SYSTEMS} systems with {MIN_INCIDENTS} incidents each, has {len(systems)}")
+    everything = frozenset[str]().union(*systems.values())
+    tools = dataset.all_tools(whole.catalog)
+    found: list[SystemFigures] = []
+    for number, system in enumerate(sorted(systems)):
+        steps = prefixed(progress, f"{system} ({number + 1} of {len(systems)})")
+        part = _left_out(dataset, parts, system, everything)
+        folder = whole.out / f"{system}-{part.digest}"
+        if not (folder / MANIFEST).is_file():
+            train(replace(whole, out=folder, resume=True), steps, part)
+        network, bundled = Trained(load_ranker(folder, tools)), Trained(today)
+        network.name, bundled.name = "network", "today"
+        seen = evaluate(
+            part,
+            whole.catalog,
+            network,
+            splits=(TEST,),
+            baselines=(DeviationCount(tools), Bm25(), BoostedTrees(tools)),
+            ablations=(bundled,),
+            progress=steps,
+        )
+        for method, by_split in seen.by_method.items():
+            figures = by_split.get(TEST)
+            if isinstance(figures, FaultFigures):
+                shares = {share: getattr(figures, share) for share in SHARES}
+                found.append(SystemFigures(system, method, figures.incidents, top1_ci95=figures.ci95["top1"], **shares))
+    return (*found, *_means(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One of the datasets, and the system of each of its incidents that takes part."""
+
+    dataset: Dataset
+    systems: dict[str, str]
+
+    def left_out(self, system: str, chosen: frozenset[str]) -> Dataset:
+        """The dataset with the chosen incidents alone: those of the system to test on, the others to train on."""
+        splits = dict.fromkeys((*self.dataset.splits, *self.systems), "")
+        splits |= {i: TEST if name == system else TRAINING for i, name in self.systems.items() if i in chosen}
+        return replace(self.dataset, splits=splits)
+
+
+def _parts(dataset: Dataset) -> tuple[_Part, ...]:
+    alone = (replace(dataset, others=()), *dataset.others)
+    return tuple(_Part(d, {i.record.id: i.record.system for i in d.read(*((TRAINING,) if d.splits else ()))}) for d in alone)
+
+
+def _chosen(parts: Sequence[_Part], per_system: int) -> dict[str, frozenset[str]]:
+    """The ids of at most ``per_system`` incidents of each system, by a hash of their ids; systems with too few are left out."""
+    by_system: dict[str, list[str]] = defaultdict(list)
+    for part in parts:
+        for incident, system in part.systems.items():
+            by_system[system].append(incident)
+    return {
+        system: frozenset(sorted(ids, key=lambda i: hashlib.sha256(i.encode()).digest())[:per_system])
+        for system, ids in by_system.items()
+        if len(ids) >= MIN_INCIDENTS
+    }
+
+
+def _left_out(dataset: Dataset, parts: Sequence[_Part], system: str, chosen: frozenset[str]) -> Dataset:
+    first, *others = (part.left_out(system, chosen) for part in parts)
+    digest = hashlib.sha256(f"{system} {sorted(chosen)} {dataset.digest}".encode()).hexdigest()[:12]
+    return replace(first, others=tuple(others), digest=digest)
+
+
+def _means(found: Sequence[SystemFigures]) -> Iterator[SystemFigures]:
+    for method in dict.fromkeys(f.method for f in found):
+        own = [f for f in found if f.method == method]
+        shares = {share: fmean(getattr(f, share) for f in own) for share in SHARES}
+        yield SystemFigures(MEAN, method, sum(f.incidents for f in own), **shares)
