@@ -21,7 +21,7 @@ import httpx
 from tests.hostile.tally import Tally
 
 ROOT = Path(__file__).parent.parent.parent
-_TRACEBACK = re.compile(r"^Traceback \(most recent call last\)", re.MULTILINE)
+_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(.*)", re.MULTILINE)
 _WAIT_S = 120.0
 
 
@@ -133,7 +133,7 @@ class Served:
         """Search the log for tracebacks and secrets."""
         said = self.said()
         for found in _TRACEBACK.finditer(said):
-            self.tally.found("tracebacks", said[found.start() :].strip()[-300:])
+            self.tally.found("tracebacks", found[1])
         self.search("the log", said)
 
     def said(self) -> str:
