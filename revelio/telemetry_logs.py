@@ -50,6 +50,10 @@ class TextLines(logging.Formatter):
         return printable(redact(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line))
 
 
+_TOLD_ANYWAY = ("urllib3", "elastic_transport", "docker", "redis", "psycopg")
+"""Libraries that warn, with tracebacks, of what a backend did wrong: its tool says it in a sentence."""
+
+
 def start_logs(form: Literal["text", "json"] | str) -> None:
     """Log to standard error: as text, warnings; as JSON, also one line per request."""
     handler = logging.StreamHandler(sys.stderr)
@@ -57,5 +61,7 @@ def start_logs(form: Literal["text", "json"] | str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
+    for library in _TOLD_ANYWAY:
+        logging.getLogger(library).setLevel(logging.ERROR)
     for own in ("revelio", "webui"):
         logging.getLogger(own).setLevel(logging.INFO if form == "json" else logging.WARNING)

@@ -14,7 +14,7 @@ from revelio.errors import SourceError
 from revelio.telemetry import traced
 from revelio.tools.base import Limits
 from revelio.tools.bounded_body import ACCEPTED, BoundedBody, EncodingError
-from revelio.tools.bounded_call import TooMuchError
+from revelio.tools.bounded_call import LateError, TooMuchError
 from revelio.tools.bounded_transport import BoundedTransport
 
 
@@ -49,11 +49,11 @@ class Fetcher:
 
     def get(self, path: str, params: Mapping[str, str]) -> object:
         """The JSON that ``GET path?params`` answers."""
-        return self._parsed(*self._exchange("GET", path, params=params))
+        return self._exchange("GET", path, params=params)
 
     def post(self, path: str, form: Mapping[str, str]) -> object:
         """The JSON that ``path`` answers to a form: for questions longer than an address may be."""
-        return self._parsed(*self._exchange("POST", path, form=form))
+        return self._exchange("POST", path, form=form)
 
     def close(self) -> None:
         """Close its connections."""
@@ -63,25 +63,26 @@ class Fetcher:
     @traced("revelio.request")
     def _exchange(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, form: Mapping[str, str] | None = None
-    ) -> tuple[int, bytes]:
+    ) -> object:
         if not self.url:
             raise SourceError(self.source, "no address is set for it; give its backend a url in revelio.toml")
         deadline = end(self.limits.seconds)
         try:
             with self._transport.until(deadline), self._client.stream(method, path, params=params, data=form) as response:
-                body = BoundedBody(response.headers.get("content-encoding"), self.limits.bytes)
-                for chunk in response.iter_raw():
-                    body.feed(chunk)
-                    if time.monotonic() > deadline:
-                        raise self._late()
-                return response.status_code, body.whole()
+                encoding = response.headers.get("content-encoding")
+                with BoundedBody(encoding, self.limits.bytes, self.limits.seconds) as body:
+                    for chunk in response.iter_raw():
+                        body.feed(chunk)
+                        if time.monotonic() > deadline:
+                            raise self._late()
+                    return self._parsed(response.status_code, body.whole())
         except TooMuchError as error:
             raise TooLargeError(
                 self.source, f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window or the query"
             ) from error
         except EncodingError as error:
             raise SourceError(self.source, f"{self.url} {error}") from error
-        except httpx.TimeoutException as error:
+        except (httpx.TimeoutException, LateError) as error:
             raise self._late() from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
             why = str(error) or type(error).__name__

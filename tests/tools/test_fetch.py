@@ -12,6 +12,8 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from revelio.errors import SourceError
+from revelio.tools.bounded_body import LARGE, LARGE_AT_ONCE, BoundedBody
+from revelio.tools.bounded_call import LateError
 from revelio.tools.fetch import Fetcher, TooLargeError
 from tests.tools.conftest import QUICK
 
@@ -122,3 +124,20 @@ def test_a_redirect_elsewhere_is_not_followed(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/secret").respond_with_json({"leaked": True})
     with pytest.raises(SourceError):
         Fetcher("jaeger", httpserver.url_for(""), QUICK).get("/x", {})
+
+
+def test_few_large_bodies_are_held_at_a_time() -> None:
+    def large() -> BoundedBody:
+        body = BoundedBody(None, 10 * LARGE, 0.2)
+        body.feed(b"x" * (LARGE + 1))
+        return body
+
+    held = [large() for _ in range(LARGE_AT_ONCE)]
+    BoundedBody(None, LARGE, 0.2).feed(b"x" * LARGE)  # small ones need no turn
+    with pytest.raises(LateError):
+        large()
+    for body in held:
+        with body:
+            pass
+    with large() as again:
+        assert len(again.whole()) == LARGE + 1

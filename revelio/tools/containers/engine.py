@@ -22,7 +22,7 @@ from revelio.deadline import end
 from revelio.errors import SourceError
 from revelio.tools.base import Limits
 from revelio.tools.bounded_body import ACCEPTED, BoundedBody, EncodingError
-from revelio.tools.bounded_call import TooMuchError
+from revelio.tools.bounded_call import LateError, TooMuchError
 from revelio.tools.containers.state import PROJECT
 
 ACTIONS = ("create", "start", "die", "kill", "oom", "pause", "unpause", "restart", "stop", "update", "destroy", "health_status")
@@ -136,7 +136,7 @@ class Engine:
                     return b"null"
                 response.raise_for_status()
                 return self._body(response, deadline)
-        except (requests.Timeout, ReadTimeoutError) as error:
+        except (requests.Timeout, ReadTimeoutError, LateError) as error:
             raise self._late() from error
         except TooMuchError as error:
             why = f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window"
@@ -147,12 +147,13 @@ class Engine:
             raise self.unreachable(error) from error
 
     def _body(self, response: requests.Response, deadline: float) -> bytes:
-        body = BoundedBody(response.headers.get("content-encoding"), self.limits.bytes)
-        while chunk := response.raw.read1(65536, decode_content=False):
-            body.feed(chunk)
-            if time.monotonic() > deadline:
-                raise self._late()
-        return body.whole()
+        encoding = response.headers.get("content-encoding")
+        with BoundedBody(encoding, self.limits.bytes, self.limits.seconds) as body:
+            while chunk := response.raw.read1(65536, decode_content=False):
+                body.feed(chunk)
+                if time.monotonic() > deadline:
+                    raise self._late()
+            return body.whole()
 
     def _late(self) -> SourceError:
         return SourceError(self.source, f"{self.url} gave no answer within {self.limits.seconds:g} s; is it overloaded?")

@@ -18,7 +18,7 @@ from urllib3.response import BaseHTTPResponse
 from revelio.deadline import end
 from revelio.tools.base import Limits
 from revelio.tools.bounded_body import BoundedBody, EncodingError
-from revelio.tools.bounded_call import TooMuchError
+from revelio.tools.bounded_call import LateError, TooMuchError
 
 LIMITS = "limits"
 """Name under which a node's configuration carries its limits."""
@@ -58,12 +58,15 @@ class _BoundedPool:
 
     def _read(self, response: BaseHTTPResponse, target: str, deadline: float) -> bytes:
         try:
-            body = BoundedBody(response.headers.get("content-encoding"), self._limits.bytes)
-            while chunk := response.read1(65536, decode_content=False):
-                body.feed(chunk)
-                if time.monotonic() > deadline:
-                    raise ReadTimeoutError(self._pool, target, "still answering")
-            return body.whole()
+            encoding = response.headers.get("content-encoding")
+            with BoundedBody(encoding, self._limits.bytes, self._limits.seconds) as body:
+                while chunk := response.read1(65536, decode_content=False):
+                    body.feed(chunk)
+                    if time.monotonic() > deadline:
+                        raise ReadTimeoutError(self._pool, target, "still answering")
+                return body.whole()
+        except LateError as error:
+            raise ReadTimeoutError(self._pool, target, "too many large answers at a time") from error
         except TooMuchError as error:
             words = f"answered with more than {self._limits.bytes / 1e6:g} MB; narrow the window or the query"
             raise UnreadableError(words) from error
