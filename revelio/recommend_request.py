@@ -26,7 +26,7 @@ class RecommendRequest:
         if not report:
             raise InvalidInputError("the report is empty; describe in a sentence what is broken")
         if len(report) > max_chars:
-            raise InvalidInputError(f"too long: {len(report):,} of {max_chars:,} characters")
+            raise InvalidInputError(f"the report has {len(report):,} of at most {max_chars:,} characters; shorten it")
         if "\x00" in report:
             raise InvalidInputError("the report contains NUL bytes; paste it as plain text")
         if not 1 <= self.k <= MAX_K:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import math
 import shutil
 import time
 import tracemalloc
@@ -85,21 +86,24 @@ def test_an_incident_file_may_not_ask_for_a_large_dictionary(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('"values":[0.1,', '"values":[NaN,', "not a number"),
-        ('"values":[0.1,', '"values":[1e999,', "not a number"),
+        ('"times":[', '"times":[NaN,', "not a number"),
+        ('"times":[', '"times":[1e999,', "not a number"),
         ('"opened_at":', '"opened_at":1e300,"was":', "Unexpected|between 1970 and 9999|was"),
         ('"end":', '"end":1e18,"x":', "between 1970|x"),
     ],
 )
 def test_an_incident_with_a_figure_or_a_time_that_is_none_is_refused(old: str, new: str, says: str) -> None:
     line = dump_record(record("a")).decode()
-    if "values" in old:
-        begin = line.index('"values":[') + len('"values":[')
-        line = line[:begin] + new.removeprefix('"values":[') + line[line.index(",", begin) + 1 :]
-    else:
-        line = line.replace(old, new, 1)
+    assert old in line
     with pytest.raises(DatasetError, match=says):
-        parse_record(line, "a:1")
+        parse_record(line.replace(old, new, 1), "a:1")
+
+
+def test_a_value_of_a_series_can_be_missing() -> None:
+    line = dump_record(record("a")).decode()
+    begin = line.index('"values":[') + len('"values":[')
+    read = parse_record(line[:begin] + "NaN" + line[line.index(",", begin) :], "a:1")
+    assert any(math.isnan(v) for s in read.evidence.series for v in s.values)
 
 
 def test_an_incident_of_a_year_without_calendar_is_refused() -> None:

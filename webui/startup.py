@@ -39,7 +39,7 @@ def open_store(settings: Settings) -> Store:
     try:
         if settings.accounts and not store.accounts.has_admin():
             raise InvalidInputError(
-                "accounts are on, and there is no admin yet; make one, who is then asked for a password: "
+                "accounts are on, and there is no admin yet; make one, which asks for a password, with "
                 "revelio users add NAME --role admin"
             )
         note_settings(settings, store)

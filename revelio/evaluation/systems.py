@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Any
 
 from revelio.errors import DatasetError
 from revelio.evaluation.baselines.bm25 import Bm25
@@ -136,5 +137,5 @@ def _left_out(dataset: Dataset, parts: Sequence[_Part], system: str, chosen: fro
 def _means(found: Sequence[SystemFigures]) -> Iterator[SystemFigures]:
     for method in dict.fromkeys(f.method for f in found):
         own = [f for f in found if f.method == method]
-        shares = {share: fmean(getattr(f, share) for f in own) for share in SHARES}
+        shares: dict[str, Any] = {share: fmean(getattr(f, share) for f in own) for share in SHARES}
         yield SystemFigures(MEAN, method, sum(f.incidents for f in own), **shares)

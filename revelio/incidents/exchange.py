@@ -24,7 +24,7 @@ from revelio.bounded_file import OversizedError, lines_of
 from revelio.errors import DatasetError
 from revelio.incidents.files import IncidentFiles
 from revelio.incidents.shared_templates import dump_templates, first_error, reference, resolved, templates_line
-from revelio.types import Evidence, Incident, Query, QueryTemplate, RecordedResult
+from revelio.types import Evidence, Incident, Query, QueryTemplate, RecordedResult, Series
 from revelio.untyped_results import typed
 
 FORMAT = "revelio.incident/1"
@@ -137,7 +137,7 @@ def parse_record(line: str | bytes, where: str, templates: Mapping[str, QueryTem
     if not all(0.0 <= moment < _LATEST for moment in moments):
         raise DatasetError(f"{where}: a time is not between 1970 and 9999; times are in Unix seconds")
     if not _finite(record):
-        raise DatasetError(f"{where}: a figure is not a number, or too large for one")
+        raise DatasetError(f"{where}: a figure is not a number, or too large for one; only values of a series can be")
     for series in record.evidence.series:
         if len(series.times) != len(series.values):
             raise DatasetError(f"{where}: series {series.metric} of {series.entity.name}: times and values differ in length")
@@ -150,6 +150,8 @@ def _finite(value: object) -> bool:
         return all(map(math.isfinite, value)) if plain else all(map(_finite, value))
     if isinstance(value, float):
         return math.isfinite(value)
+    if isinstance(value, Series):
+        return all(map(math.isfinite, value.times))  # a value that is not finite is read as missing
     if is_dataclass(value):
         return all(_finite(getattr(value, name)) for name in value.__dataclass_fields__)
     return True

@@ -22,6 +22,7 @@ pytest.importorskip("torch")
 from revelio.evaluation import systems as module
 from revelio.evaluation.systems import MEAN, leave_one_out
 from revelio.training.arguments import TrainArguments
+from revelio.training.train import train
 
 MODEL = BUNDLED / "model"
 METHODS = {"network", "deviation_count", "bm25", "boosted_trees", "today"}
@@ -50,12 +51,11 @@ def test_each_system_is_scored_by_every_method_and_the_mean_weighs_them_equally(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: dict[str, tuple[set[str], set[str]]] = {}
-    real = module.train
 
     def watched(arguments: TrainArguments, progress: object, part: Dataset) -> object:
         known, unknown = ({i.record.system for i in part.read(split)} for split in ("train", "new_app"))
         seen[next(iter(unknown))] = (known, unknown)
-        return real(arguments, dataset=part)
+        return train(arguments, dataset=part)
 
     monkeypatch.setattr(module, "train", watched)
     today = load_ranker(MODEL, datasets.all_tools(catalog))

@@ -37,6 +37,7 @@ from revelio.service import Service
 from revelio.settings import BUNDLED, Backend, SystemSettings
 from revelio.telemetry import Workers, start_traces, traced
 from revelio.telemetry_logs import JsonLines, TextLines
+from tests.discovery.fake_prometheus import FakePrometheus
 from tests.webui import made
 from webui.app import is_request_id, new_request_id
 
@@ -118,7 +119,11 @@ def finished(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 
 
 def like_prometheus(request: Request) -> Response:
-    """The answer to any range query: cart, at one half."""
+    """The answer to any range query: cart, at one half; and what discovery asks of a Prometheus that holds one metric."""
+    if not request.path.endswith("/query_range"):
+        ask = FakePrometheus({"container_cpu_cfs_throttled_seconds_total": [{"container": "cart", "service": "cart"}]})
+        got = ask.post(request.path, request.form) if request.method == "POST" else ask.get(request.path, request.args)
+        return Response(json.dumps(got), content_type="application/json")
     start, end, step = (float(request.values[name]) for name in ("start", "end", "step"))
     values = [[start + n * step, "0.5"] for n in range(int((end - start) / step) + 1)]
     found = [{"metric": {"container": "cart", "service": "cart"}, "values": values}]
@@ -129,7 +134,7 @@ def like_prometheus(request: Request) -> Response:
 def test_everything_done_for_a_recommendation_is_one_tree_of_spans_and_tells_nothing_private(
     finished: InMemorySpanExporter, httpserver: HTTPServer, tmp_path: Path
 ) -> None:
-    httpserver.expect_request("/api/v1/query_range").respond_with_handler(like_prometheus)
+    httpserver.expect_request(re.compile("/api/v1/.*")).respond_with_handler(like_prometheus)
     asked = made.settings(tmp_path)
     settings = asked.model_copy(
         update={"systems": {"shop": SystemSettings(backends={"prometheus": Backend(url=httpserver.url_for("").rstrip("/"))})}}
@@ -190,7 +195,7 @@ def test_spans_cost_nothing_and_change_nothing_without_an_address() -> None:
 def test_address_that_is_none_and_extra_that_is_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInputError, match="http://"):
         start_traces("collector:4318")
-    monkeypatch.setattr("revelio.telemetry.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     with pytest.raises(InvalidInputError, match=r"revelio\[otel\]"):
         start_traces("http://127.0.0.1:4318")
 

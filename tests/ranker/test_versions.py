@@ -92,7 +92,7 @@ def test_a_version_of_another_base_model_does_not_answer_for_this_one(mine: Vers
     other = versions(mine.folder, mine.base.model_copy(update={"name": "revelio-other"}))
     assert other.current() == "revelio-other"
     assert "made for the model" in other.list()[0].trouble
-    with pytest.raises(ArtifactError, match="learn again"):
+    with pytest.raises(ArtifactError, match="run `revelio learn` again"):
         other.use(one.name)
 
 

@@ -74,16 +74,14 @@ WINDOW, BASELINE = Window(OPENED - 30, OPENED), Window(OPENED - 90, OPENED - 30)
 REPORT = "the basket page hangs for ages, then it says try again"
 
 
-def throttling(*, gap: bool = False) -> Result:
-    """CPU throttling of two containers, one of which jumps when the incident begins; with ``gap`` the other lacks a value."""
+def throttling() -> Result:
+    """CPU throttling of two containers, one of which jumps when the incident begins."""
     times = tuple(OPENED - 90 + 2.0 * i for i in range(46))
     jump = tuple((0.02 if t < OPENED - 28 else 0.78) + 0.015 * math.sin(t) for t in times)
     calm = tuple(0.015 + 0.01 * math.cos(t / 3) for t in times)
     series = (
         Series(Entity("container", "cart"), "cpu_throttled", "s/s", times, jump),
-        Series(
-            Entity("container", "orders"), "cpu_throttled", "s/s", times, (*calm[:10], float("nan"), *calm[11:]) if gap else calm
-        ),
+        Series(Entity("container", "orders"), "cpu_throttled", "s/s", times, (*calm[:10], float("nan"), *calm[11:])),
     )
     return Result(
         "cart was throttled 0.78 s in every second, up from 0.02",

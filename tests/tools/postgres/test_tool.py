@@ -258,7 +258,7 @@ def lying_server(answer: bytes, *, forever: bool = False) -> Iterator[str]:
     [
         (row(b"x" * 1000) * 50, "more than 0.2 MB"),
         (row(b"x") * 1000, "more than 0.2 MB"),
-        (b"D" + struct.pack(">i", 1_000_000_000) + b"x" * 100_000, "more than 0.2 MB"),
+        (b"D" + struct.pack(">i", 1_000_000_000) + b"x" * 100_000, "more than 0.2 MB|no answer within"),
         (message(b"N", b"SNOTICE\0C00000\0Mhello\0\0"), "more than 0.2 MB|no answer within"),
     ],
     ids=["long rows", "many rows", "one endless row", "notices"],

@@ -24,6 +24,7 @@ from webui.jobs.learning import LearningJob, environment
 def settings(tmp_path: Path) -> Settings:
     return Settings(
         database=f"sqlite:///{tmp_path}/revelio.db",
+        names=["testserver"],
         model=BUNDLED / "model",
         incidents=tmp_path / "incidents",
         learning=LearningSettings(folder=tmp_path / "models"),
@@ -50,19 +51,19 @@ def _wait_for(versions: Versions) -> LastRun:
 
 
 def test_the_model_page_lists_versions_and_the_latest_attempt_and_goes_back(settings: Settings, client: TestClient) -> None:
-    assert "Nothing was learnt yet" in client.get("/model").text
+    assert "No learned versions yet" in client.get("/model").text
     versions = _versions(settings)
     one = made(versions)
     versions.use(one.name)
     versions.record_run(LastRun(at=1.7e9, base=versions.base.name, until=0.0, taken=False, outcome="not taken: <top> 3 falls"))
     page = client.get("/model").text
-    assert f"<code>{one.name}</code> answers" in page
-    assert "The latest attempt was not taken over." in page
+    assert f'<th scope="row">{one.name}</th>' in page and "<td>active</td>" in page
+    assert "The latest version was not activated." in page
     assert "not taken: &lt;top&gt; 3 falls" in page
     reply = client.post("/model/use", data={"version": "base"}, headers={"Sec-Fetch-Site": "same-origin"})
-    assert (reply.status_code, reply.headers["location"]) == (303, "/model#learnt")
+    assert (reply.status_code, reply.headers["location"]) == (303, "/model#learned")
     assert versions.current() == versions.base.name
-    assert f'value="{one.name}">Use' in client.get("/model").text
+    assert f'value="{one.name}">Activate' in client.get("/model").text
     refused = client.post("/model/use", data={"version": "../x"}, headers={"Sec-Fetch-Site": "same-origin"})
     assert refused.status_code == 404
     assert versions.current() == versions.base.name
@@ -90,7 +91,7 @@ def test_an_attempt_on_schedule_runs_by_itself_and_what_fails_stands_on_the_mode
     schedule.stop()
     assert last.failed
     assert last.outcome == "no dataset here, --at-least 7"
-    assert "The latest attempt failed." in client.get("/model").text
+    assert "The latest run failed." in client.get("/model").text
 
 
 def test_nothing_is_learnt_on_a_schedule_unless_that_is_wanted(settings: Settings) -> None:

@@ -132,9 +132,9 @@ def test_whoever_waits_longest_makes_room(server_there: Running) -> None:
         slow = [stack.enter_context(server_there.connect(b"GET")) for _ in range(30)]
         assert httpx.get(f"{server_there.url}/who").status_code == 200
         assert len(server_there.made.server_state.connections) <= 8
-        slow[0].settimeout(0.2)
-        with pytest.raises(ConnectionResetError):
-            slow[0].recv(10)
+        slow[0].settimeout(5)
+        with suppress(ConnectionResetError):
+            assert slow[0].recv(10) == b""
 
 
 def test_where_all_are_answered_a_new_one_is_refused(server_there: Running) -> None:

@@ -16,7 +16,7 @@ EMPTY = Result("nothing", 0.0, "")
 
 
 def test_a_chart_has_window_and_baseline_relative_to_the_report() -> None:
-    (chart,) = evidence_view(made.throttling(gap=True), EVIDENCE).charts
+    (chart,) = evidence_view(made.throttling(), EVIDENCE).charts
     data = json.loads(chart.data)
     assert data["window"] == [-30.0, 0.0]
     assert data["baseline"] == [-90.0, -30.0]
@@ -25,7 +25,7 @@ def test_a_chart_has_window_and_baseline_relative_to_the_report() -> None:
 
 
 def test_the_table_beside_a_chart_says_the_same() -> None:
-    (chart,) = evidence_view(made.throttling(gap=True), EVIDENCE).charts
+    (chart,) = evidence_view(made.throttling(), EVIDENCE).charts
     assert chart.names == ("cart", "orders")
     assert chart.lines[0].before == "0.0241"
     assert chart.lines[0].now == "0.778"
@@ -35,13 +35,13 @@ def test_the_table_beside_a_chart_says_the_same() -> None:
 
 
 def test_series_of_several_units_get_a_chart_each() -> None:
-    one = made.throttling(gap=True).series[0]
+    one = made.throttling().series[0]
     charts = evidence_view(replace(EMPTY, series=(one, replace(one, metric="memory", unit="bytes"))), EVIDENCE).charts
     assert [c.title for c in charts] == ["cpu throttled, s/s", "memory, bytes"]
 
 
 def test_lines_are_named_by_what_tells_them_apart() -> None:
-    one = made.throttling(gap=True).series[0]
+    one = made.throttling().series[0]
     used, idle = replace(one, metric="used"), replace(one, metric="idle")
     (chart,) = evidence_view(replace(EMPTY, series=(used, idle)), EVIDENCE).charts
     assert (chart.title, chart.names) == ("cart, s/s", ("used", "idle"))
