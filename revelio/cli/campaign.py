@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,12 +86,11 @@ def run(
     from fault_injection.campaigns.plan import load_plan
     from fault_injection.campaigns.setup import open_environment, running_stack
 
-    signal.signal(signal.SIGTERM, _end)
     wanted = load_plan(plan)
     chosen = _chosen(apps, tuple(wanted.apps))
     outcomes: dict[str, Outcome] = {}
     for app in chosen:
-        with testbed_errors(), running_stack(app):
+        with _ended_by_sigterm(), testbed_errors(), running_stack(app):
             environment = replace(open_environment(app), reporters=_reporters(app, reports, writers))
             with StepBars() as bars:
                 outcomes[app] = make_runs(wanted, out, environment, resume=resume or bool(outcomes), progress=_teller(bars))
@@ -209,9 +209,18 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _end(number: int, frame: object) -> None:
-    """A request to end becomes an exception, so that the active fault is undone first."""
-    raise SystemExit(128 + number)
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM becomes an exception within the block, so that the active fault is undone first."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _teller(bars: StepBars) -> Callable[[Progress], None]:
