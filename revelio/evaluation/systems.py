@@ -16,7 +16,8 @@ from typing import Any
 from revelio.errors import DatasetError
 from revelio.evaluation.baselines.bm25 import Bm25
 from revelio.evaluation.baselines.deviation_count import DeviationCount
-from revelio.evaluation.baselines.trees import BoostedTrees
+from revelio.evaluation.baselines.lambda_rank import LambdaRank
+from revelio.evaluation.baselines.shuffled import Shuffled
 from revelio.evaluation.results import FaultFigures, Interval
 from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
 from revelio.evaluation.trained import Trained
@@ -84,7 +85,7 @@ def leave_one_out(
             whole.catalog,
             network,
             splits=(TEST,),
-            baselines=(DeviationCount(tools), Bm25(), BoostedTrees(tools)),
+            baselines=(Shuffled(), DeviationCount(tools), Bm25(), LambdaRank(tools)),
             ablations=(bundled,),
             progress=steps,
         )

@@ -13,6 +13,7 @@ from revelio.evaluation.baselines import ALL, baselines
 from revelio.evaluation.baselines.anomaly import Anomaly
 from revelio.evaluation.baselines.bm25 import Bm25
 from revelio.evaluation.baselines.frequency import Frequency
+from revelio.evaluation.baselines.lambda_rank import LambdaRank
 from revelio.evaluation.baselines.nearest import Nearest
 from revelio.evaluation.baselines.paper import PaperArchitecture
 from revelio.evaluation.baselines.tfidf import TfIdf
@@ -126,8 +127,9 @@ def test_the_nearest_incident_gives_the_template_and_the_evidence_the_place(know
     assert _first(method, known, "slow", hot="orders") == query(known, "meter.cpu", "orders")
 
 
-def test_boosted_trees_learn_which_reading_shows_the_cause(known: Catalog) -> None:
-    method = BoostedTrees(known)
+@pytest.mark.parametrize("kind", [BoostedTrees, LambdaRank])
+def test_boosted_trees_learn_which_reading_shows_the_cause(known: Catalog, kind: type[BoostedTrees | LambdaRank]) -> None:
+    method = kind(known)
     places = ("cart", "orders", "payment") * 8
     method.fit([example(known, {("meter.cpu", p): 3}, hot=p, identity=str(i)) for i, p in enumerate(places)])
     assert _first(method, known, "", hot="orders") == query(known, "meter.cpu", "orders")

@@ -25,7 +25,7 @@ from revelio.training.arguments import TrainArguments
 from revelio.training.train import train
 
 MODEL = BUNDLED / "model"
-METHODS = {"network", "deviation_count", "bm25", "boosted_trees", "today"}
+METHODS = {"network", "random", "deviation_count", "bm25", "lambda_rank", "today"}
 
 
 @pytest.fixture

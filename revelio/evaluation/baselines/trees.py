@@ -16,11 +16,33 @@ from revelio.extras import extras_for
 from revelio.types import Incident, Query
 
 COLUMNS = (*(n for n in OWN if n not in RARITY), *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS)
+_WORST = COLUMNS.index("worst")
 WRONG_KEPT = 60
 """Wrong candidates per incident: so many with the largest deviations, and as many at random.
 
 Without the latter, trees rank candidates without data first, because they never saw one be wrong.
 """
+
+
+class CandidateFeatures:
+    """The features of candidates that depend on no name and on no report."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        """The catalog has the noise floor of each metric."""
+        noise = {m.name: m.noise_floor for tool in catalog.tools for m in tool.metrics}
+        self._text = HashingEncoder()
+        self._encoder = QueryEncoder(self._text, {}, noise)
+
+    def of(self, incident: Incident, queries: tuple[Query, ...]) -> NDArray[np.float64]:
+        """``[N, len(COLUMNS)]``."""
+        encoded: EncodedIncident = self._encoder.encode(incident, queries, self._text.encode([""])[0])
+        return np.stack([encoded.feature(name) for name in COLUMNS], axis=1).astype(np.float64)
+
+
+def kept_rows(flat: NDArray[np.float64], good: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
+    """The candidates to learn from: the good ones, and wrong ones as ``WRONG_KEPT`` says."""
+    unusual = np.argsort(-flat[:, _WORST] - 1e-3 * rng.random(len(flat)))
+    return np.union1d(np.flatnonzero(good), np.append(unusual[:WRONG_KEPT], rng.permutation(len(flat))[:WRONG_KEPT]))
 
 
 class BoostedTrees:
@@ -30,9 +52,7 @@ class BoostedTrees:
 
     def __init__(self, catalog: Catalog) -> None:
         """Untrained. The catalog has the noise floor of each metric and the templates."""
-        noise = {m.name: m.noise_floor for tool in catalog.tools for m in tool.metrics}
-        self._text = HashingEncoder()
-        self._encoder = QueryEncoder(self._text, {}, noise)
+        self._features = CandidateFeatures(catalog)
         self._number = {t.id: float(i) for i, t in enumerate(catalog.templates)}
         self._model: Any = None
 
@@ -45,8 +65,7 @@ class BoostedTrees:
         for example in {e.incident.id: e for e in examples}.values():
             flat = self._flat(example.incident, example.queries)
             good = example.grades == 3
-            unusual = np.argsort(-flat[:, 1] - 1e-3 * rng.random(len(flat)))
-            kept = np.union1d(np.flatnonzero(good), np.append(unusual[:WRONG_KEPT], rng.permutation(len(flat))[:WRONG_KEPT]))
+            kept = kept_rows(flat, good, rng)
             rows.append(flat[kept])
             right.append(good[kept])
         labels = np.concatenate(right) if right else np.zeros(0)
@@ -63,7 +82,5 @@ class BoostedTrees:
 
     def _flat(self, incident: Incident, queries: tuple[Query, ...]) -> NDArray[np.float64]:
         """``[N, features + 1]``; the last column is the number of the template."""
-        encoded: EncodedIncident = self._encoder.encode(incident, queries, self._text.encode([""])[0])
-        figures = [encoded.feature(name) for name in COLUMNS]
-        number = [self._number.get(q.template.id, -1.0) for q in queries]
-        return np.stack([*figures, np.array(number)], axis=1)
+        number = np.array([self._number.get(q.template.id, -1.0) for q in queries])
+        return np.append(self._features.of(incident, queries), number[:, None], axis=1)
