@@ -1,4 +1,4 @@
-"""``revelio store``: saved answers, feedback and the audit trail."""
+"""``revelio store``: saved answers, feedback and the audit trail; backup, restore and upgrade of the database."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from revelio.cli.engine import opened_store
+from revelio.clean_text import redact
+from revelio.cli.engine import opened_store, settings_with
 from revelio.cli.output import Json, StepBars, emit, say, table
 
 _UNITS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.0}
@@ -20,6 +21,9 @@ def group() -> typer.Typer:
     app.command("prune")(prune)
     app.command("export")(export)
     app.command("audit")(audit)
+    app.command("backup")(backup)
+    app.command("restore")(restore)
+    app.command("migrate")(migrate)
     return app
 
 
@@ -111,6 +115,90 @@ def audit(
         return
     rows = [(moment(e.at), e.actor, e.action, "" if e.action == "settings" else e.target, e.detail, e.address) for e in lines]
     table("", ("when (UTC)", "who", "what", "of", "detail", "from"), rows)
+
+
+Replace = Annotated[bool, typer.Option("--replace", help="Delete what is there first.")]
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where to write the backup, an SQLite file.", dir_okay=False)],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file that exists.")] = False,
+    json: Json = False,
+) -> None:
+    """Write the whole store to one file, from SQLite or Postgres, while the server runs.
+
+    The file holds password and token digests: keep it as safe as the database.
+
+    \b
+    Examples:
+      revelio store backup revelio-backup.db
+      REVELIO_DATABASE=postgresql://revelio@db/revelio revelio store backup revelio-backup.db --replace
+    """
+    from revelio.store.transfer import back_up
+
+    _print_copied(back_up(settings_with().database, file, replace=replace), str(file), json)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup made by this or an older version.", dir_okay=False)],
+    replace: Replace = False,
+    json: Json = False,
+) -> None:
+    """Fill the database of the settings, SQLite or Postgres, from a backup. Stop the server first.
+
+    All or nothing is written; a backup of an older version is upgraded on the way.
+
+    \b
+    Examples:
+      revelio store restore revelio-backup.db
+      revelio store restore revelio-backup.db --replace
+    """
+    from revelio.store.transfer import restore as fill
+
+    database = settings_with().database
+    _print_copied(fill(file, database, replace=replace), database, json)
+
+
+def migrate(
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="ADDRESS", help="Copy the store into this database, such as a Postgres.")
+    ] = None,
+    replace: Replace = False,
+    json: Json = False,
+) -> None:
+    """Upgrade the database to this version, or copy it into another one. Stop the server first.
+
+    The server upgrades its database too when it starts; make a backup before.
+
+    \b
+    Examples:
+      revelio store migrate
+      revelio store migrate --to postgresql://revelio@db/revelio
+    """
+    from revelio.store.engine import upgrade
+    from revelio.store.transfer import transfer
+
+    database = settings_with().database
+    if to:
+        _print_copied(transfer(database, to, replace=replace), to, json)
+        if not json:
+            say("set the setting `database` to that address, or REVELIO_DATABASE in the environment, and start the server")
+        return
+    if replace:
+        raise typer.BadParameter("--replace needs --to")
+    before, after = upgrade(database)
+    if json:
+        emit({"database": redact(database), "before": before, "after": after})
+    else:
+        done = f"upgraded from revision {before or 'none'} to {after}" if before != after else f"up to date, at revision {after}"
+        say(f"{redact(database)}: {done}")
+
+
+def _print_copied(rows: dict[str, int], where: str, json: bool) -> None:
+    if json:
+        emit({"to": redact(where), "rows": rows})
+    else:
+        say(f"wrote {sum(rows.values())} rows of {len(rows)} tables to {redact(where)}")
 
 
 def _days(age: str) -> float:

@@ -23,6 +23,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, s
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from revelio import __version__
 from revelio.errors import StoreError
 from revelio.extras import extras_for
 from revelio.store.tables import Base
@@ -58,50 +59,89 @@ class Database:
         self.engine.dispose()
 
 
-def open_engine(url: str) -> Engine:
+def open_engine(url: str, *, upgraded: bool = True) -> Engine:
     """An engine on an up-to-date database; ``StoreError`` when it cannot be opened or migrated, ``MissingExtraError``
-    when its driver is not installed.
+    when its driver is not installed. Unless ``upgraded``, the tables stay as they are.
 
     A commit under the execution option ``revelio_write="durable"`` is on disk when it returns, on SQLite (WAL) as on
     Postgres; one under ``"quick"`` outlives the process, but perhaps not a power cut.
     """
-    shown = "named in the settings"  # what does not parse may hold a password anywhere
-    try:
+    with _opening("named in the settings"):  # what does not parse may hold a password anywhere
         address = _address(url)
-        shown = url
-        if address.get_backend_name() == "sqlite":
-            if address.database and address.database != ":memory:":
-                Path(address.database).parent.mkdir(parents=True, exist_ok=True)
-            engine = create_engine(address, connect_args={"timeout": _WAIT_S})
-            event.listen(engine, "connect", _prepare_sqlite)
-            event.listen(engine, "begin", _begin_sqlite)
-        elif address.get_backend_name() == "postgresql":
-            with extras_for("a database in Postgres"):
-                engine = create_engine(address, pool_pre_ping=True, connect_args={"connect_timeout": int(_WAIT_S)})
-            event.listen(engine, "begin", _begin_postgres)
-        else:
-            raise ArgumentError("Revelio keeps its store in SQLite (sqlite:///FILE) or Postgres (postgresql://USER@HOST/NAME)")
-        migrate(engine)
+    with _opening(url):
+        engine = _engine(address)
+        if upgraded:
+            migrate(engine)
+    return engine
+
+
+def upgrade(url: str) -> tuple[str | None, str]:
+    """Upgrade a database, and return its revision before (None: it was empty) and after; errors as of ``open_engine``."""
+    engine = open_engine(url, upgraded=False)
+    try:
+        with _opening(url):
+            return migrate(engine)
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _opening(shown: str) -> Iterator[None]:
+    try:
+        yield
     except NewerError as error:
-        raise StoreError(f"the database {shown} was written by a newer version of Revelio ({error}); upgrade Revelio") from error
+        raise newer(shown, error) from error
     except UnicodeDecodeError as error:
         raise StoreError(f"the database {shown} is damaged: it holds text that is none; restore it from a backup") from error
     except (ArgumentError, CommandError, ImportError, OSError, SQLAlchemyError) as error:
         raise StoreError(f"the database {shown} cannot be opened: {reason(error)}; check the setting `database`") from error
-    return engine
 
 
-def migrate(engine: Engine) -> None:
-    """Apply the migrations that the database lacks; ``NewerError`` where it has others. Two processes take turns."""
+def _engine(address: URL) -> Engine:
+    if address.get_backend_name() == "sqlite":
+        if address.database and address.database != ":memory:":
+            Path(address.database).parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(address, connect_args={"timeout": _WAIT_S})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    if address.get_backend_name() == "postgresql":
+        with extras_for("a database in Postgres"):
+            engine = create_engine(address, pool_pre_ping=True, connect_args={"connect_timeout": int(_WAIT_S)})
+        event.listen(engine, "begin", _begin_postgres)
+        return engine
+    raise ArgumentError("Revelio keeps its store in SQLite (sqlite:///FILE) or Postgres (postgresql://USER@HOST/NAME)")
+
+
+def migrate(engine: Engine) -> tuple[str | None, str]:
+    """Apply the migrations that the database lacks, and return its revision before (None: it was empty) and after.
+
+    ``NewerError`` where it has others. Two processes take turns.
+    """
     with engine.execution_options(revelio_write="durable").begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
-        known = config(connection)
-        there = set(MigrationContext.configure(connection).get_current_heads())
-        unknown = there - {script.revision for script in ScriptDirectory.from_config(known).walk_revisions()}
-        if unknown:
-            raise NewerError(f"revision {sorted(unknown)[0]}")
-        command.upgrade(known, "head")
+        before = revision(connection)
+        command.upgrade(config(connection), "head")
+        return before, str(revision(connection))
+
+
+def revision(connection: Connection) -> str | None:
+    """The last migration that was applied to a database; None where it is empty, ``NewerError`` where it is unknown here."""
+    scripts = ScriptDirectory.from_config(config(connection))
+    there = set(MigrationContext.configure(connection).get_current_heads())
+    unknown = there - {script.revision for script in scripts.walk_revisions()}
+    if unknown:
+        raise NewerError(f"revision {min(unknown)}, and Revelio {__version__} knows those up to {scripts.get_current_head()}")
+    return max(there, default=None)
+
+
+def newer(database: str, error: NewerError) -> StoreError:
+    """What to tell a person about a database that a newer version wrote."""
+    return StoreError(
+        f"the database {database} was written by a newer version of Revelio ({error}); "
+        "upgrade Revelio, or restore a backup made before that upgrade: revelio store restore FILE"
+    )
 
 
 def _address(url: str) -> URL:

@@ -74,3 +74,21 @@ def test_answers_are_exported_and_forgotten(place: CommandLine, tmp_path: Path) 
     assert place("store", "audit", "--json").code == 0
     wrong = place("store", "prune", "--older-than", "soon")
     assert (wrong.code, "90d" in wrong.err) == (2, True)
+
+
+def test_a_store_is_backed_up_restored_upgraded_and_moved(place: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = place("store", "backup", "backup.db")
+    assert (missing.code, "no database at sqlite:///revelio.db" in missing.err) == (1, True)
+    fresh = place("store", "migrate", "--json").json
+    assert (fresh["before"], fresh["after"]) == (None, place("store", "migrate", "--json").json["before"])
+    place("users", "add", "robin", "--role", "admin", "--password-stdin")
+    assert "up to date" in place("store", "migrate").err
+    assert place("store", "backup", "backup.db", "--json").json["rows"]["users"] == 1
+    place("users", "role", "robin", "admin")
+    assert "--replace" in place("store", "restore", "backup.db").err
+    assert place("store", "restore", "backup.db", "--replace").code == 0
+    moved = place("store", "migrate", "--to", "sqlite:///moved.db")
+    assert (moved.code, "REVELIO_DATABASE" in moved.err) == (0, True)
+    monkeypatch.setenv("REVELIO_DATABASE", "sqlite:///moved.db")
+    assert [u["name"] for u in place("users", "list", "--json").json] == ["robin"]
+    assert place("store", "migrate", "--replace").code == 2
