@@ -14,7 +14,7 @@ _SECOND = "io.max"
 def slow_writes(engine: Engine, service: str, path: str, per_second: int) -> tuple[Step, Step]:
     """The step that lets the container write to the disk of ``path`` so often a second, and the one that lets it again.
 
-    Raises ``FaultError`` where the disk or the limit is not to be had.
+    Raises ``FaultError`` where the disk or the limit is missing.
     """
     disk = engine.disk(service, path)
     try:

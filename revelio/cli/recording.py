@@ -77,7 +77,7 @@ def write(folder: Path = FOLDER) -> None:
         screen.print()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "session.txt").write_text(_trimmed(screen.export_text(clear=False)), encoding="utf-8")
-    # Without the font of a stranger's server: whoever looks at the picture asks nobody.
+    # Without the font of a foreign server: showing the picture makes no request.
     svg = _FONT.sub("", screen.export_svg(title="revelio", unique_id="session"))
     (folder / "session.svg").write_text(_trimmed(svg), encoding="utf-8")
 
@@ -116,7 +116,7 @@ def _read(descriptor: int) -> Iterator[bytes]:
     while True:
         try:
             part = os.read(descriptor, 65_536)
-        except OSError:  # how Linux says that nobody holds the other end any more
+        except OSError:  # on Linux: the other end is closed
             return
         if not part:
             return

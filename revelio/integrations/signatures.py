@@ -36,7 +36,7 @@ def signed_by_pagerduty(body: bytes, header: str, secret: str) -> bool:
 def signed_by_grafana(body: bytes, signature: str, secret: str, *, timestamp: str | None, now: float) -> bool:
     """True when ``X-Grafana-Alerting-Signature`` fits body and timestamp, and the timestamp is fresh.
 
-    One without a timestamp could be sent again by whoever once saw it, so it is refused.
+    One without a timestamp could be replayed by anyone who once saw it, so it is refused.
     """
     if not secret or timestamp is None:
         return False

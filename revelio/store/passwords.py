@@ -38,4 +38,4 @@ def is_password(password: str, kept: str | None) -> bool:
 
 @cache
 def _nobodys() -> str:
-    return _hasher.hash(b"nobody has this password")
+    return _hasher.hash(b"a password that matches no account")

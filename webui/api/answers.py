@@ -76,9 +76,9 @@ def show(recommendation_id: str, service: ServiceDep, panels: Panels = False, or
     saved = service.answer(recommendation_id)
     if order == "rank":
         return _view(saved, panels=panels)
-    anew = service.rerank(saved.recommendation, saved.given)
-    view = _view(replace(saved, recommendation=anew.recommendation), panels=panels)
-    for query, move in zip(view.queries, anew.rank_changes, strict=True):
+    reranked = service.rerank(saved.recommendation, saved.given)
+    view = _view(replace(saved, recommendation=reranked.recommendation), panels=panels)
+    for query, move in zip(view.queries, reranked.rank_changes, strict=True):
         query.moved = MoveView(before=move.before, because=move.because)
     return view
 

@@ -130,7 +130,7 @@ class BodyLimit:
         while size <= self.limit and (not parts or parts[-1].get("more_body", False)):
             parts.append(await receive())
             if parts[-1]["type"] == "http.disconnect":
-                return  # half a request: nobody waits for an answer
+                return  # half a request: no client waits for an answer
             size = max(size, sum(len(p.get("body", b"")) for p in parts))
         if size > self.limit:
             words = (

@@ -62,7 +62,7 @@ async def sign_in(request: Request, service: ServiceDep) -> Response:
 
 
 def _too_often(request: Request, name: str) -> Response | None:
-    """The refusal of another guess at somebody's password; None where it may be made."""
+    """The refusal of another guess at a user's password; None where it may be made."""
     limit: SignInRateLimit = request.app.state.sign_in_rate_limit
     wait = limit.wait(name, address_of(request))
     if not wait:

@@ -44,8 +44,8 @@ def shown(service: Service, saved: SavedAnswer, reordered: bool) -> OrderedAnswe
     answer, trouble = saved.recommendation, ""
     if reordered:
         try:
-            anew = service.rerank(saved.recommendation, saved.given)
-            return OrderedAnswer(anew.recommendation, tuple(m.because for m in anew.rank_changes), reordered=True)
+            reranked = service.rerank(saved.recommendation, saved.given)
+            return OrderedAnswer(reranked.recommendation, tuple(m.because for m in reranked.rank_changes), reordered=True)
         except RevelioError as error:
             trouble = str(error)
     moved = tuple(_ADDED if q.rank > saved.given else "" for q in answer.queries)

@@ -75,7 +75,7 @@ class _BoundedPool:
 
 
 class _Cut:
-    """A connection that is cut when the head of an answer has not come in time, however it is told letter by letter."""
+    """A connection that is cut when the head of an answer has not come in time, even if it arrives byte by byte."""
 
     limits = Limits()
     sock: socket.socket | None

@@ -37,7 +37,7 @@ MOST_SERVICES = 200
 """Services that one snapshot asks for."""
 
 _RESERVE = 0.3
-"""The part of a request's time in which a snapshot asks for no further service, so that what it has seen is told."""
+"""The part of a request's time in which a snapshot asks for no further service, so that what it has seen is returned."""
 
 MAX_OPERATIONS = 40
 """Operations of one service in a snapshot: those that took the most time."""

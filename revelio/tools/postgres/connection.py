@@ -24,7 +24,7 @@ from revelio.types import Cell
 
 APPLICATION = "revelio"
 _SHORTEST_CONNECT_S = 2
-"""The client library waits no shorter; who asks is told sooner."""
+"""The client library waits no shorter; the caller gets the error sooner."""
 
 _CELL_CHARS = 2_000
 _FULL = ("too many", "connection slots")
@@ -70,7 +70,7 @@ class Database:
         """At most ``most`` rows (by default the limit's) of a query, run in a transaction that cannot write.
 
         The answer comes before ``deadline`` (of ``time.monotonic``; by default the limit from now). A connection that was
-        lost since the last question is made anew.
+        lost since the last question is opened again.
 
         Raises ``RefusedError`` when the server does not run it, ``FullError`` when all its connections are taken, and
         ``SourceError`` when it does not answer in time or as PostgreSQL does.

@@ -53,7 +53,7 @@ class Server:
     def ask(self, *commands: Command, deadline: float | None = None) -> list[Reply]:
         """The replies, sent and read together, before ``deadline`` (of ``time.monotonic``; by default the limit from now).
 
-        A connection that was lost since the last question is made anew.
+        Reconnects when the connection was lost since the last question.
         Raises ``RefusedError`` when the server does not carry one out, and ``SourceError`` for a command that might write, or
         when the server does not answer in time or as Redis does.
         """

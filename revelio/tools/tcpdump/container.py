@@ -119,7 +119,7 @@ class ContainerCapture:
         return SourceError(self.source, f"{self._host or SOCKET} does not answer like a container engine; is its url right?")
 
     def connect(self, timeout: float) -> socket.socket:
-        """A connection to the engine; ``OSError`` when there is none to be had."""
+        """A connection to the engine; ``OSError`` when there is none."""
         if self._host:
             name, _, port = self._host.rpartition(":")
             if not name or not port.isdigit():
