@@ -15,6 +15,7 @@ import yaml
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from revelio.bounded_file import read_bounded
+from revelio.bounded_yaml import DeepError, Loader, check_depth
 from revelio.conventions import signals
 from revelio.errors import CatalogError
 from revelio.types import NO_ROLE, Blank, ColumnRole, Direction, QueryTemplate, Reading, ResultKind
@@ -198,12 +199,13 @@ def bundled_catalog() -> Catalog:
 
 def _parse(text: str, name: str) -> list[tuple[ToolSpec, yaml.Node]]:
     try:
-        nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
+        check_depth(text)
+        nodes = list(yaml.compose_all(text, Loader=Loader))
         for node in nodes:
             _refuse_twins(node, name)
         documents = [yaml.SafeLoader("").construct_document(node) for node in nodes]
         return [found for found in map(partial(_document, name), nodes, documents) if found is not None]
-    except RecursionError as error:
+    except (RecursionError, DeepError) as error:
         raise CatalogError(f"{name}:1: nested too deeply to be a catalog") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from revelio.bounded_yaml import read_yaml
 from revelio.conventions.model import Convention, Label, Merge, Provenance, Rule, Signal
 from revelio.errors import CatalogError
 from revelio.types import Direction
@@ -91,7 +92,7 @@ def load_convention(path: Path) -> Convention:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise CatalogError(f"{path}: cannot be read: {error}") from error
     if not isinstance(found, dict):

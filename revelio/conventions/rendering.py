@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import yaml
 
+from revelio.bounded_yaml import read_yaml
 from revelio.conventions.loader import conventions
 from revelio.conventions.model import Rule
 from revelio.conventions.profile import Profile, Use, recorded_profile
+from revelio.errors import SourceError
 
 SEPARATOR = ": "
 """Between the parts of a name that several labels make, the component first."""
@@ -36,15 +39,21 @@ class Expression:
     values: tuple[tuple[str, str], ...] = ()
 
 
+@lru_cache(maxsize=1000)
 def asked(body: str) -> Asked | None:
-    """A template's body as a question about signals; None where it is PromQL."""
+    """A template's body as a question about signals; None where it is PromQL. ``SourceError`` where it is neither."""
     if not body.startswith(("signal:", "signals:")):
         return None
-    parsed = yaml.safe_load(body)
-    of = parsed.get("of", [])
-    blanks = tuple(str(b)[2:-1] for b in ([of] if isinstance(of, str) else of))
-    signals = parsed.get("signals") or {"": parsed["signal"]}
-    return Asked(tuple(signals.items()), blanks, parsed.get("by", ""), parsed.get("label", ""))
+    try:
+        parsed = read_yaml(body)
+        of = parsed.get("of", [])
+        blanks = tuple(str(b)[2:-1] for b in ([of] if isinstance(of, str) else of))
+        signals = parsed.get("signals") or {"": parsed["signal"]}
+        return Asked(tuple((str(k), str(v)) for k, v in signals.items()), blanks, parsed.get("by", ""), parsed.get("label", ""))
+    except (yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
+        raise SourceError(
+            "prometheus", "a query about signals looks like this: signal: cpu, and below it of: ${service}"
+        ) from error
 
 
 def expression(profile: Profile, question: Asked, bound: dict[str, str], step_s: float = 0.0) -> Expression:

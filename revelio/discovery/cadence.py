@@ -10,6 +10,7 @@ from typing import Protocol
 
 import yaml
 
+from revelio.bounded_yaml import read_yaml
 from revelio.conventions import Cadence
 from revelio.errors import SourceError
 from revelio.profile_settings import ProfileSettings
@@ -46,7 +47,7 @@ def _configured(ask: Ask) -> float | None:
     try:
         answer = ask.get("/api/v1/status/config", {})
         text = answer["data"]["yaml"]  # type: ignore[index]
-        parsed = yaml.safe_load(text)
+        parsed = read_yaml(text)
         usual = parsed.get("global", {}).get("scrape_interval", "1m")
         every = [duration_s(str(job.get("scrape_interval", usual))) for job in parsed.get("scrape_configs") or ()]
         return median_high(every) if every else None

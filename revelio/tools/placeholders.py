@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import yaml
 
+from revelio.bounded_yaml import read_yaml
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
 from revelio.types import Query
@@ -51,7 +52,7 @@ def tree(query: Query, scope: Scope) -> dict[str, Tree]:
 @lru_cache(maxsize=1000)
 def _parsed(body: str) -> object:
     """Shared and never changed: filling copies it. Parsing is the slowest step of rendering."""
-    return yaml.safe_load(body)
+    return read_yaml(body)
 
 
 def _fill(node: Tree, filling: Mapping[str, str]) -> Tree:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import yaml
 from psycopg import sql
 
+from revelio.bounded_yaml import read_yaml
 from revelio.catalog import ResultForm, ToolSpec
 from revelio.errors import SourceError
 from revelio.numbers import format_count
@@ -113,7 +114,7 @@ class Postgres:
     def _question(self, query: Query) -> _Question:
         form = self.spec.form_of(query.template)
         try:
-            body = yaml.safe_load(query.template.body)
+            body = read_yaml(query.template.body)
         except yaml.YAMLError:
             body = query.template.body
         if isinstance(body, str) and body.strip():

@@ -8,8 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import cast
 
-import yaml
-
+from revelio.bounded_yaml import read_yaml
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.numbers import format_count
@@ -145,7 +144,7 @@ class Tcpdump:
             raise SourceError(
                 self.name, "the query has to name one or two hosts under `between`, and tshark's options under `tshark`"
             )
-        plain = cast(list[object], yaml.safe_load(query.template.body)["tshark"])
+        plain = cast(list[object], read_yaml(query.template.body)["tshark"])
         known = values(query, scope)
         return _Question(view, tuple(str(end) for end in ends), tuple(filled(str(word), known) for word in plain))
 
