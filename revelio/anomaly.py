@@ -30,17 +30,41 @@ def deviation(before: Sequence[float], now: Sequence[float], direction: Directio
     series), so that small changes of a flat baseline raise no alarm. ``now`` is summarised by the mean of its worse
     half, so a fault that began inside the window still counts. Returns 0.0 when either side is empty.
     """
-    past = np.asarray([v for v in before if np.isfinite(v)], dtype=float)
-    present = np.asarray([v for v in now if np.isfinite(v)], dtype=float)
+    past, present = _finite(before), _finite(now)
     if past.size == 0 or present.size == 0:
         return 0.0
     centre = float(np.median(past))
     spread = max(1.4826 * float(np.median(np.abs(past - centre))), 0.15 * abs(centre), noise_floor, 1e-9)
-    ordered = np.sort(present)
-    half = max(1, present.size // 2)
-    up = (float(ordered[-half:].mean()) - centre) / spread
-    down = (centre - float(ordered[:half].mean())) / spread
+    low, high = _halves(present)
+    up, down = (high - centre) / spread, (centre - low) / spread
     return {"up": up, "down": down, "both": max(up, down)}[direction]
+
+
+def levels(before: Sequence[float], now: Sequence[float]) -> tuple[float | None, float | None]:
+    """The figures "before" and "now" of a series wherever one is shown; None where nothing was measured.
+
+    They are what ``deviation`` compares: the median of the baseline, and the mean of that half of the window's values which is
+    further from it (the higher half where there is no baseline).
+    """
+    past, present = _finite(before), _finite(now)
+    if present.size == 0:
+        return (float(np.median(past)) if past.size else None), None
+    low, high = _halves(present)
+    if past.size == 0:
+        return None, high
+    centre = float(np.median(past))
+    return centre, high if high - centre >= centre - low else low
+
+
+def _halves(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The means of the lower and of the higher half."""
+    ordered = np.sort(values)
+    half = max(1, ordered.size // 2)
+    return float(ordered[:half].mean()), float(ordered[-half:].mean())
+
+
+def _finite(values: Sequence[float]) -> NDArray[np.float64]:
+    return np.asarray([v for v in values if np.isfinite(v)], dtype=float)
 
 
 def count_deviation(before: Counts, before_seconds: float, now: Counts, now_seconds: float) -> Counts:

@@ -222,6 +222,10 @@ class Service:
         self.metrics.feedback.labels(verdict).inc()
         return saved
 
+    def withdraw_feedback(self, answer_id: str, query_id: str) -> None:
+        """Take back what was said about a query."""
+        self.store.withdraw_feedback(answer_id, query_id, by=current_actor())
+
     def history(self, limit: int = 50, before: float | None = None) -> tuple[HistoryEntry, ...]:
         """The latest answers."""
         return self.store.history(limit, before)

@@ -128,6 +128,11 @@ class Evidence:
         """Whether any tool returned data, normal or not."""
         return any((self.series, self.logs, self.spans, self.changes, self.features))
 
+    @property
+    def mostly_missing(self) -> bool:
+        """Whether more sources were silent than answered."""
+        return self.sources is not None and len(self.missing) > len(self.sources)
+
 
 @dataclass(frozen=True, slots=True)
 class Blank:
@@ -323,6 +328,9 @@ class RankedQuery:
 NO_FAULT_THRESHOLD = 0.5
 """From this probability of no fault on, an answer says so first."""
 
+Outcome = Literal["fault", "no_fault", "no_evidence"]
+"""What an answer says: something points at a fault, probably nothing does, or too little could be seen to tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
@@ -340,6 +348,16 @@ class Recommendation:
     not_asked: tuple[str, ...] = ()
 
     @property
+    def outcome(self) -> Outcome:
+        """What the answer says, the same everywhere. It never calls a system healthy that it mostly could not see."""
+        evidence = self.incident.evidence
+        if not evidence.shows or not self.queries:
+            return "no_evidence"
+        if self.no_fault_probability < NO_FAULT_THRESHOLD:
+            return "fault"
+        return "no_evidence" if evidence.mostly_missing else "no_fault"
+
+    @property
     def no_fault_likely(self) -> bool:
-        """Whether the answer says that there is no fault. Never without evidence: then it cannot know."""
-        return self.no_fault_probability >= NO_FAULT_THRESHOLD and self.incident.evidence.shows
+        """Whether the answer says that there is no fault."""
+        return self.outcome == "no_fault"

@@ -38,7 +38,7 @@ def run(
     if json:
         from revelio.presentation import result_view
 
-        emit(result_view(result, seen.evidence))
+        emit(result_view(result, seen.evidence, panels=True))
         return
     from rich.text import Text
 

@@ -13,6 +13,7 @@ from revelio.types import (
     Cell,
     ColumnRole,
     Evidence,
+    Outcome,
     RankedQuery,
     Recommendation,
     Result,
@@ -95,7 +96,7 @@ class QueryView(BaseModel):
 
     id: str
     rank: int
-    probability: float
+    probability: float = Field(description="That this query shows the cause, if there is a fault (`no_fault_probability`)")
     tool: str
     template: str
     title: str
@@ -127,6 +128,9 @@ class RecommendationView(BaseModel):
     baseline: WindowView
     no_fault_probability: float = Field(description="Probability that the evidence shows no fault")
     abstain: AbstainView = Field(description="Deprecated: use `no_fault_probability`", json_schema_extra={"deprecated": True})
+    outcome: Outcome = Field(
+        description="`fault`: something points at one; `no_fault`: probably none; `no_evidence`: too little data to tell"
+    )
     degraded: list[str] = Field(description="Sources that did not answer")
     not_asked: list[str] = Field(description="Sentences on the questions that could not be asked there, and why")
     queries: list[QueryView]
@@ -152,15 +156,16 @@ def recommendation_json(
         baseline=_window(incident.evidence.baseline),
         no_fault_probability=recommendation.no_fault_probability,
         abstain=AbstainView(probability=recommendation.no_fault_probability),
+        outcome=recommendation.outcome,
         degraded=list(recommendation.degraded),
         not_asked=list(recommendation.not_asked),
-        queries=[query_view(q, incident.evidence if panels else None) for q in recommendation.queries],
+        queries=[query_view(q, incident.evidence, panels=panels) for q in recommendation.queries],
         took_ms=recommendation.took_ms,
     )
 
 
-def query_view(ranked: RankedQuery, evidence: Evidence | None = None) -> QueryView:
-    """The view of one ranked query; with the evidence that it was ranked by, its result has panels."""
+def query_view(ranked: RankedQuery, evidence: Evidence, *, panels: bool = False) -> QueryView:
+    """The view of one ranked query and of its result in the window of the evidence that it was ranked by."""
     template = ranked.query.template
     return QueryView(
         id=ranked.query.id,
@@ -176,17 +181,17 @@ def query_view(ranked: RankedQuery, evidence: Evidence | None = None) -> QueryVi
         factors=[
             FactorView(name=f.name, log_probability=_finite(f.log_probability), because=list(f.because)) for f in ranked.factors
         ],
-        result=result_view(ranked.result, evidence) if ranked.result else None,
+        result=result_view(ranked.result, evidence, panels=panels) if ranked.result else None,
     )
 
 
-def result_view(result: Result, evidence: Evidence | None = None) -> ResultView:
-    """The view of a result; panels only with the evidence in whose window it was run."""
-    panels = evidence_panels(result, evidence).panels if evidence is not None else ()
+def result_view(result: Result, evidence: Evidence, *, panels: bool = False) -> ResultView:
+    """The view of a result; ``evidence`` is that in whose window it was run."""
+    shown = evidence_panels(result, evidence)
     return ResultView(
         kind=result.kind,
         error=result.error,
-        summary=result.summary if result.error is None else f"Not run: {result.error}",
+        summary=shown.summary if result.error is None else f"Not run: {result.error}",
         signal=result.signal if result.error is None else None,
         reason=result.reason,
         columns=list(result.columns),
@@ -197,7 +202,7 @@ def result_view(result: Result, evidence: Evidence | None = None) -> ResultView:
         spans=[_span(s) for s in result.spans],
         truncated=result.truncated,
         took_ms=result.took_ms,
-        panels=[panel for panel in panels if not isinstance(panel, Table)],
+        panels=[panel for panel in (shown.panels if panels else ()) if not isinstance(panel, Table)],
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from statistics import median
+from collections.abc import Collection, Iterator, Sequence
 
-from revelio.anomaly import split
+from revelio.anomaly import levels, split
+from revelio.numbers import format_value
 from revelio.presentation.panels import Chart, Line
 from revelio.types import Series, Window
 
@@ -28,12 +28,13 @@ def charts(series: Sequence[Series], baseline: Window, window: Window) -> Iterat
 
 def named(series: Sequence[Series]) -> tuple[str, tuple[str, ...]]:
     """What all have in common, as the chart's title, and what tells each from the others."""
-    metrics = [_spoken(s.metric) for s in series]
+    metrics = _metrics(series)
     entities = [s.entity.name for s in series]
     if len(set(metrics)) == 1:
         return metrics[0], tuple(entities)
     if len(set(entities)) == 1:
-        first = _spoken(series[0].metric.split(" ")[0])
+        labels = series[0].metric.partition(" ")[2]
+        first = metrics[0].removesuffix(f" {labels}") if labels else metrics[0]
         if all(m.startswith(f"{first} ") for m in metrics):
             return f"{first} of {entities[0]}", tuple(m.removeprefix(f"{first} ") for m in metrics)
         return entities[0], tuple(metrics)
@@ -45,21 +46,34 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _spoken(metric: str) -> str:
-    """A metric's name without its store's prefix and underscores; the labels that follow it stay as they are."""
+def compared(series: Sequence[Series], baseline: Window, window: Window) -> str:
+    """The figures of the first of several series in words: "latency p95: 1.5 s now, 85 ms before"."""
+    line = _line(_metrics(series)[0], series[0], baseline, window)
+    if line.now is None:
+        return f"{line.name}: nothing was measured in the window"
+    was = "not present before" if line.before is None else f"{format_value(line.before, series[0].unit)} before"
+    return f"{line.name}: {format_value(line.now, series[0].unit)} now, {was}"
+
+
+def _metrics(series: Sequence[Series]) -> list[str]:
+    """Names of metrics as people read them. ``network_in`` split by ``in`` and ``out`` is ``network``, in and out."""
+    labels = {s.metric.partition(" ")[2] for s in series}
+    return [_spoken(s.metric, labels) for s in series]
+
+
+def _spoken(metric: str, values: Collection[str]) -> str:
+    """A metric's name without its store's prefix and underscores; the label values that follow it stay as they are.
+
+    A last word that is one of the label ``values`` itself belongs to one series only, so it is no part of the name.
+    """
     name, space, labels = metric.partition(" ")
-    return name.removeprefix("pg_").removeprefix("redis_").replace("_", " ") + space + labels
+    head, _, last = name.removeprefix("pg_").removeprefix("redis_").rpartition("_")
+    name = head if head and last in values else f"{head} {last}".strip()
+    return name.replace("_", " ") + space + labels
 
 
 def _line(name: str, series: Series, baseline: Window, window: Window) -> Line:
-    before, now = split(series.times, series.values, baseline, window)
-    past = [v for v in before if math.isfinite(v)]
-    present = [v for v in now if math.isfinite(v)]
-    return Line(
-        name,
-        series.times,
-        tuple(finite(v) for v in series.values),
-        median(past) if past else None,
-        median(present) if present else None,
-        max(present, default=None),
-    )
+    past, present = split(series.times, series.values, baseline, window)
+    before, now = levels(past, present)
+    highest = max((v for v in present if math.isfinite(v)), default=None)
+    return Line(name, series.times, tuple(finite(v) for v in series.values), before, now, highest)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from revelio.anomaly import SIGNIFICANT
 from revelio.presentation.blocking import tree
 from revelio.presentation.cells import numeric
-from revelio.presentation.charts import charts
+from revelio.presentation.charts import charts, compared
 from revelio.presentation.comparisons import groups
 from revelio.presentation.panels import EvidencePanels, Panel, Table
 from revelio.presentation.timelines import timeline
@@ -18,7 +18,7 @@ from revelio.types import Evidence, Result
 def evidence_panels(result: Result, evidence: Evidence) -> EvidencePanels:
     """The panels of a query that was run in the window of the evidence."""
     return EvidencePanels(
-        summary=result.summary,
+        summary=_summary(result, evidence),
         reason=result.reason if result.reason != result.summary else "",
         signal=result.signal,
         significant=result.signal >= SIGNIFICANT,
@@ -27,6 +27,14 @@ def evidence_panels(result: Result, evidence: Evidence) -> EvidencePanels:
         took_ms=result.took_ms,
         error=result.error,
     )
+
+
+def _summary(result: Result, evidence: Evidence) -> str:
+    """The summary, with the figures that the table below it shows, also for recordings of versions that chose others."""
+    first, semicolon, rest = result.summary.partition(";")
+    if not result.series or " now, " not in first or result.series[0].unit == "versions":
+        return result.summary
+    return compared(result.series, evidence.baseline, evidence.window) + semicolon + rest
 
 
 def _panels(result: Result, evidence: Evidence) -> Iterator[Panel]:

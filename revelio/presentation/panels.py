@@ -10,7 +10,7 @@ from revelio.types import Cell, Window
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One series: its points, its medians before and now, and its highest value now."""
+    """One series: its points, its figures before and now (``anomaly.levels``), and its highest value now."""
 
     name: str
     times: tuple[float, ...]

@@ -2,6 +2,7 @@
 
 from revelio.store.accounts import Person, Role, allows
 from revelio.store.audit import Actor
-from revelio.store.store import Feedback, HistoryEntry, SavedAnswer, Store, Verdict
+from revelio.store.entries import HistoryEntry, Verdict
+from revelio.store.store import Feedback, SavedAnswer, Store
 
 __all__ = ["Actor", "Feedback", "HistoryEntry", "Person", "Role", "SavedAnswer", "Store", "Verdict", "allows"]

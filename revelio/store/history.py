@@ -9,7 +9,8 @@ from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from revelio.store.engine import as_store_error
-from revelio.store.store import HistoryEntry, Store, Verdict
+from revelio.store.entries import ENTRY_COLUMNS, HistoryEntry, Verdict
+from revelio.store.store import Store
 from revelio.store.tables import FeedbackRow, RecommendationRow
 
 Judged = Literal["found", "helpful", "not_useful", "none"]
@@ -54,8 +55,7 @@ def search_history(store: Store, wanted: Search, *, limit: int = 25, offset: int
     """The answers that match; ``StoreError`` when the database fails."""
     conditions = _conditions(wanted)
     row = RecommendationRow
-    columns = (row.id, row.saved_at, row.system, row.recorded, row.report, row.abstain, row.top_title, row.top_probability)
-    page = select(*columns).where(*conditions).order_by(row.saved_at.desc(), row.id).limit(limit).offset(offset)
+    page = select(*ENTRY_COLUMNS).where(*conditions).order_by(row.saved_at.desc(), row.id).limit(limit).offset(offset)
     with as_store_error("search the history"), Session(store.database.engine) as session:
         total = session.scalar(select(func.count()).select_from(row).where(*conditions)) or 0
         found = session.execute(page).all()
@@ -68,10 +68,7 @@ def search_history(store: Store, wanted: Search, *, limit: int = 25, offset: int
     for one in sorted(said, key=lambda s: (_BEST_FIRST.index(cast(Verdict, s.verdict)), not s.note)):
         best.setdefault(one.recommendation_id, (cast(Verdict, one.verdict), one.note))
     return Found(
-        tuple(
-            FoundAnswer(HistoryEntry(*f, verdict=best[f.id][0] if f.id in best else None), best.get(f.id, ("", ""))[1])
-            for f in found
-        ),
+        tuple(FoundAnswer(store.entry(f, best[f.id][0] if f.id in best else None), best.get(f.id, ("", ""))[1]) for f in found),
         total,
     )
 

@@ -18,6 +18,7 @@ from revelio.store.tables import (
     JoinedRow,
     RecommendationRow,
     ReplayRow,
+    ResolutionRow,
     RunRow,
     SessionRow,
 )
@@ -72,7 +73,7 @@ def _delete(database: Database, answers: Select[str], limit: float) -> None:
         while True:
             with database.durable.begin() as connection:
                 ids = list(connection.scalars(answers.limit(_AT_ONCE)))
-                for table in (JoinedRow, RunRow, FeedbackRow):
+                for table in (JoinedRow, RunRow, FeedbackRow, ResolutionRow):
                     connection.execute(delete(table).where(table.recommendation_id.in_(ids)))
                 connection.execute(delete(RecommendationRow).where(RecommendationRow.id.in_(ids)))
                 forget_unused(connection)

@@ -8,10 +8,10 @@ import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Any, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from sqlalchemy import and_, insert, or_, select
+from sqlalchemy import Row, and_, delete, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -20,14 +20,13 @@ from revelio.store.accounts import Accounts
 from revelio.store.audit import Actor, AuditTrail, audit_row
 from revelio.store.credentials import Sessions, Tokens
 from revelio.store.engine import Database, as_store_error, check
+from revelio.store.entries import ENTRY_COLUMNS, HistoryEntry, Verdict, best_verdict
 from revelio.store.masking import mask
 from revelio.store.replays import Replays
 from revelio.store.snapshots import Snapshots
 from revelio.store.tables import FeedbackRow, JoinedRow, RecommendationRow, RunRow, SnapshotRow
 from revelio.types import Evidence, RankedQuery, Recommendation, Result
 from revelio.untyped_results import typed
-
-Verdict = Literal["found", "helpful", "not_useful"]
 
 # NaN and infinity have to survive, and a bare dataclass takes no configuration: hence the tuples of one.
 _FIGURES = ConfigDict(ser_json_inf_nan="constants")
@@ -75,21 +74,6 @@ class SavedAnswer:
         return next((f for f in reversed(self.feedback) if f.query_id == query_id), None)
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """One line of the history. ``verdict`` is the best that was said of any of its queries."""
-
-    id: str
-    saved_at: float
-    system: str
-    recorded: str | None
-    report: str
-    abstain: float
-    top_title: str
-    top_probability: float
-    verdict: Verdict | None
-
-
 class Store:
     """The database. Safe to share between threads; every method raises ``StoreError`` when the database fails."""
 
@@ -132,6 +116,8 @@ class Store:
             "abstain": recommendation.no_fault_probability,
             "top_title": top.query.title.replace("\x00", "\ufffd") if top else "",
             "top_probability": top.probability if top else 0.0,
+            "outcome": recommendation.outcome,
+            "suspect": _suspect(recommendation),
             "answer": _ANSWER.dump_json((_with(Evidence(evidence.window, evidence.baseline), recommendation),)).decode(),
         }
         with as_store_error("keep the answer"), self.database.quick.begin() as connection:
@@ -203,6 +189,14 @@ class Store:
             session.commit()
         return _feedback(row)
 
+    def withdraw_feedback(self, recommendation_id: str, query_id: str, *, by: Actor | None = None) -> None:
+        """Take back all that was said about one query; the audit trail keeps both."""
+        gone = delete(FeedbackRow).where(FeedbackRow.recommendation_id == recommendation_id, FeedbackRow.query_id == query_id)
+        with as_store_error("withdraw the feedback"), Session(self.database.durable) as session:
+            session.execute(gone)
+            session.add(audit_row(by or Actor(""), "feedback", recommendation_id, f"withdrawn {query_id}"))
+            session.commit()
+
     def history(
         self, limit: int = 50, before: float | None = None, *, past: tuple[float, str] | None = None
     ) -> tuple[HistoryEntry, ...]:
@@ -211,17 +205,7 @@ class Store:
         ``before`` (Unix seconds) pages on to older ones; so does ``past``, ``saved_at`` and id of the last one seen, which
         leaves none out even when several were saved at once.
         """
-        columns = (
-            RecommendationRow.id,
-            RecommendationRow.saved_at,
-            RecommendationRow.system,
-            RecommendationRow.recorded,
-            RecommendationRow.report,
-            RecommendationRow.abstain,
-            RecommendationRow.top_title,
-            RecommendationRow.top_probability,
-        )
-        wanted = select(*columns).order_by(RecommendationRow.saved_at.desc(), RecommendationRow.id).limit(limit)
+        wanted = select(*ENTRY_COLUMNS).order_by(RecommendationRow.saved_at.desc(), RecommendationRow.id).limit(limit)
         if before is not None:
             wanted = wanted.where(RecommendationRow.saved_at < before)
         if past is not None:
@@ -237,9 +221,15 @@ class Store:
                 .order_by(FeedbackRow.id)
             ).all()
         latest = {(s.recommendation_id, s.query_id): cast(Verdict, s.verdict) for s in said}
-        return tuple(
-            HistoryEntry(*row, verdict=_best([v for (answer, _), v in latest.items() if answer == row.id])) for row in rows
-        )
+        return tuple(self.entry(row, best_verdict([v for (answer, _), v in latest.items() if answer == row.id])) for row in rows)
+
+    def entry(self, row: Row[*tuple[Any, ...]], verdict: Verdict | None) -> HistoryEntry:
+        """The line of one row of ``ENTRY_COLUMNS``. Where an older version saved no outcome, the answer itself says it."""
+        told = dict(row._mapping)
+        if row.outcome is None:
+            answer = self.load(row.id).recommendation
+            told |= {"outcome": answer.outcome, "suspect": _suspect(answer)}
+        return HistoryEntry(**told | {"suspect": told["suspect"] or "", "verdict": verdict})
 
     def _revive(
         self, row: RecommendationRow, seen: SnapshotRow | None, joined: Sequence[JoinedRow], runs: Sequence[RunRow]
@@ -272,9 +262,10 @@ def _typed(ranked: RankedQuery) -> RankedQuery:
     return replace(ranked, result=typed(ranked.result)) if ranked.result else ranked
 
 
-def _best(verdicts: Sequence[Verdict]) -> Verdict | None:
-    order: tuple[Verdict, ...] = ("found", "helpful", "not_useful")
-    return next((v for v in order if v in verdicts), None)
+def _suspect(answer: Recommendation) -> str:
+    """The target of the first query, where the answer says that something points at a fault."""
+    entities = answer.queries[0].query.entities if answer.outcome == "fault" else ()
+    return entities[0].name.replace("\x00", "\ufffd") if entities else ""
 
 
 def _feedback(row: FeedbackRow) -> Feedback:

@@ -30,6 +30,20 @@ class RecommendationRow(Base):
     top_probability: Mapped[float] = mapped_column(Float)
     answer: Mapped[str] = mapped_column(Text)
     snapshot: Mapped[str | None] = mapped_column(String(64))
+    outcome: Mapped[str | None] = mapped_column(String(16))
+    suspect: Mapped[str | None] = mapped_column(Text)
+
+
+class ResolutionRow(Base):
+    """How the incident of an answer was resolved: its cause in words, and the query that showed it, where one did."""
+
+    __tablename__ = "resolutions"
+
+    recommendation_id: Mapped[str] = mapped_column(ForeignKey("recommendations.id"), primary_key=True)
+    query_id: Mapped[str | None] = mapped_column(Text)
+    cause: Mapped[str] = mapped_column(Text)
+    resolved_at: Mapped[float] = mapped_column(Float)
+    by: Mapped[str] = mapped_column(Text, server_default="")
 
 
 class SnapshotRow(Base):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from revelio.anomaly import deviation, explain, signal, split
+from revelio.anomaly import deviation, explain, levels, signal, split
 from revelio.catalog import Metric
 from revelio.numbers import format_value
 from revelio.tools.base import Scope
@@ -132,8 +132,9 @@ def _rate(used: Sequence[tuple[Sample, float]], metric: str, name: str) -> float
 
 
 def _words(series: Series, before: Sequence[float], now: Sequence[float]) -> str:
-    was = f"{format_value(sum(before) / len(before), series.unit)} before" if before else "not known before"
-    return f"{_spoken(series.metric)}: {format_value(max(now), series.unit)} now, {was}"
+    past, present = levels(before, now)
+    was = "not known before" if past is None else f"{format_value(past, series.unit)} before"
+    return f"{_spoken(series.metric)}: {format_value(present, series.unit)} now, {was}"
 
 
 def _spoken(metric: str) -> str:

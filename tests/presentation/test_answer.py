@@ -54,7 +54,7 @@ def test_figures_that_json_cannot_write_become_null() -> None:
     result = Result("s", 0.5, "r", ("a",), ((float("inf"),),), (series,), (span,))
     view = recommendation_json("r1", _recommendation(result)).model_dump(mode="json")
     json.dumps(view, allow_nan=False)
-    assert view["queries"][0]["result"] == result_view(result).model_dump(mode="json")
+    assert view["queries"][0]["result"] == result_view(result, _recommendation(result).incident.evidence).model_dump(mode="json")
     assert view["queries"][0]["result"]["series"][0]["values"] == [None, 4.0]
     assert view["queries"][0]["result"]["rows"] == [[None]]
     assert view["queries"][0]["factors"][1]["log_probability"] is None

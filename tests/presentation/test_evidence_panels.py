@@ -214,11 +214,11 @@ def test_no_row_of_any_table_breaks_its_panels_or_its_json(
     whole = data.draw(st.lists(st.tuples(*[CELLS] * len(form[1])), max_size=6))
     result = made(form, *ragged, *whole)
     assert isinstance(evidence_panels(result, EVIDENCE).panels, tuple)
-    result_view(result, EVIDENCE).model_dump_json()
+    result_view(result, EVIDENCE, panels=True).model_dump_json()
 
 
 def test_json_has_the_panels_and_the_rows_once() -> None:
-    view = result_view(made(EVENTS, (80.0, "cart", "state", "running", "paused")), EVIDENCE).model_dump(mode="json")
+    view = result_view(made(EVENTS, (80.0, "cart", "state", "running", "paused")), EVIDENCE, panels=True).model_dump(mode="json")
     assert [panel["kind"] for panel in view["panels"]] == ["timeline"]
     assert view["rows"] == [[80.0, "cart", "state", "running", "paused"]]
-    assert result_view(Result("s", 0.5, "r")).panels == []
+    assert result_view(Result("s", 0.5, "r"), EVIDENCE).panels == []

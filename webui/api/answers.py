@@ -93,7 +93,7 @@ def show(recommendation_id: str, service: ServiceDep, panels: Panels = False, or
 def run_query(recommendation_id: str, query_id: str, service: ServiceDep, panels: Panels = False) -> ResultView:
     """Run one query, read only, in an answer's window: one of the answer's own, or any that it could have had."""
     result = service.run(recommendation_id, query_id)
-    return result_view(result, service.answer(recommendation_id).recommendation.incident.evidence if panels else None)
+    return result_view(result, service.answer(recommendation_id).recommendation.incident.evidence, panels=panels)
 
 
 @api.post(

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from revelio.presentation import RecommendationView
 from revelio.store import Verdict
+from revelio.types import Outcome
 
 MAX_NOTE = 4000
 """Longest note with a verdict, in characters."""
@@ -89,6 +90,11 @@ class HistoryView(BaseModel):
     top_title: str
     top_probability: float
     verdict: Verdict | None = Field(description="The best verdict on any of its queries")
+    outcome: Outcome = Field(
+        description="`fault`: something points at one; `no_fault`: probably none; `no_evidence`: too little data to tell"
+    )
+    suspect: str = Field(description="The target of the first query; empty unless something points at a fault")
+    resolved: bool = Field(description="Whether the incident is marked as resolved")
 
 
 class IncidentView(BaseModel):

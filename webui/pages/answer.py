@@ -27,6 +27,9 @@ PART = "x-revelio-part"
 BY_EVIDENCE = "evidence"
 """The order (``?order=``) of what came back; without it, cards stand in the model's own."""
 
+WITHDRAWN = "withdrawn"
+"""What the form sends instead of a verdict to take the last one back."""
+
 _FIRST = 3
 
 
@@ -60,13 +63,21 @@ def run_first(answer_id: str, service: ServiceDep, order: str = "") -> Response:
     return RedirectResponse(f"{_address(answer_id, BY_EVIDENCE)}#cards", 303)
 
 
+@router.get("/r/{answer_id}/run")
+@router.get("/r/{answer_id}/run-first")
+@router.get("/r/{answer_id}/feedback")
+def reloaded(answer_id: str, order: str = "") -> Response:
+    """Where the reload of an address that a form was sent to ends up."""
+    return RedirectResponse(_address(answer_id, order), 303)
+
+
 @router.post("/r/{answer_id}/feedback")
 async def feedback(request: Request, answer_id: str, service: ServiceDep) -> Response:
-    """Keep a verdict."""
+    """Keep a verdict, or take it back."""
     form = await read_form(request)
     query_id, said = form.get("query_id", ""), form.get("verdict", "")
     verdict = next((v for v in get_args(Verdict) if v == said), None)
-    if verdict is None:
+    if verdict is None and said != WITHDRAWN:
         raise InvalidInputError(f"{shorten(said, 40)!r} is no verdict; there are: {', '.join(get_args(Verdict))}")
 
     note = form.get("note", "").strip()
@@ -74,7 +85,10 @@ async def feedback(request: Request, answer_id: str, service: ServiceDep) -> Res
         raise InvalidInputError(f"the note is not plain text of at most {MAX_NOTE:,} characters; shorten it")
 
     def keep_it() -> Response:
-        service.feedback(answer_id, query_id, verdict, note)
+        if verdict is None:
+            service.withdraw_feedback(answer_id, query_id)
+        else:
+            service.feedback(answer_id, query_id, verdict, note)
         return _after(request, service, answer_id, query_id, form.get("order", ""))
 
     return await run_in_threadpool(keep_it)
@@ -92,7 +106,7 @@ def _after(request: Request, service: Service, answer_id: str, query_id: str, or
         return render(request, CardPart(card(service, saved, *found, failure), view.reordered))
     if failure:
         return render(request, answer_page(service, saved, reordered=view.reordered, failure=(query_id, failure)))
-    return RedirectResponse(f"{_address(answer_id, order)}#query-{found[0].rank}", 303)
+    return RedirectResponse(f"{_address(answer_id, order)}#query-{query_id}", 303)
 
 
 def _address(answer_id: str, order: str) -> str:

@@ -10,6 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from revelio.errors import DatasetError, InvalidInputError, NotFoundError, RevelioError
+from revelio.health import Health
 from revelio.incidents.recorded import RecordedIncident
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
@@ -18,11 +19,14 @@ from webui.deps import ServiceDep
 from webui.errors import status_of
 from webui.forms import moment_of, normalize_text, read_form
 from webui.views.contexts import AskPage, Choice, Example
-from webui.views.filters import masked_words, moment, shorten
+from webui.views.filters import masked_words, shorten
 from webui.views.templating import render
 
 log = logging.getLogger(__name__)
 router = APIRouter(include_in_schema=False)
+
+_WAIT_S = 0.4
+"""How long the question waits to hear which data sources answer."""
 
 
 @router.get("/")
@@ -74,12 +78,12 @@ def no_answer() -> Response:
 def _ask_page(
     service: Service, recorded: tuple[RecordedIncident, ...], report: str, chosen: str, at: str = "", refused: str = ""
 ) -> AskPage:
-    systems = tuple(Choice(f"system:{name}", name) for name in service.systems)
-    incidents = tuple(Choice(f"incident:{r.id}", f"{moment(r.opened_at)} · {shorten(r.report, 60) or r.id}") for r in recorded)
-    offered = systems + incidents
+    health = service.health.look(service.systems, _WAIT_S)
+    systems = tuple(_live_choice(name, health[name]) for name in service.systems)
+    incidents = tuple(Choice(f"incident:{r.id}", f"{r.system} · {shorten(r.report, 70) or r.id}") for r in recorded)
     return AskPage(
         report=report,
-        chosen=chosen or (offered[0].value if offered else ""),
+        chosen=chosen or _first_choice(systems, incidents),
         systems=systems,
         recorded=incidents,
         examples=_examples(recorded),
@@ -89,6 +93,21 @@ def _ask_page(
         refused=refused,
         troubles=tuple(t for t in service.troubles() if t != refused),
     )
+
+
+def _live_choice(name: str, health: Health) -> Choice:
+    """A live system, with what is wrong with its data sources."""
+    down = len(health.tools) - health.up
+    if health.trouble or (health.at is not None and not health.up):
+        return Choice(f"system:{name}", f"{name} (no data source answers)", usable=False)
+    words = f" ({down} of {len(health.tools)} data sources down)" if down else ""
+    return Choice(f"system:{name}", name + words, usable=health.at is not None and health.up > down)
+
+
+def _first_choice(systems: tuple[Choice, ...], incidents: tuple[Choice, ...]) -> str:
+    """A live system that can be seen, else a recorded incident, else whatever there is."""
+    offered = (*(s for s in systems if s.usable), *incidents, *systems)
+    return offered[0].value if offered else ""
 
 
 def _examples(recorded: tuple[RecordedIncident, ...]) -> tuple[Example, ...]:

@@ -16,7 +16,7 @@ from revelio.types import Evidence
 from webui.deps import ServiceDep
 from webui.middleware.security import begun_elsewhere
 from webui.views.callgraph import call_graph
-from webui.views.contexts import BackendRow, InventoryGroup, SystemPage, SystemRow, SystemsPage
+from webui.views.contexts import BackendRow, Component, SystemPage, SystemRow, SystemsPage
 from webui.views.settings import without_passwords
 from webui.views.templating import render
 
@@ -24,16 +24,6 @@ router = APIRouter(include_in_schema=False)
 
 _WAIT_S = 1.5
 """How long a page waits for backends before it shows what is known."""
-_KINDS = ("service", "container", "operation", "edge", "table", "link", "log_source")
-_PLURALS = {
-    "service": "Services",
-    "container": "Containers",
-    "operation": "Operations",
-    "edge": "Calls",
-    "table": "Tables",
-    "link": "Links",
-    "log_source": "Log sources",
-}
 
 
 @router.get("/systems")
@@ -89,7 +79,7 @@ def _system(request: Request, name: str, service: Service, *, now: bool) -> Resp
         snapshot=seen,
         missing=missing,
         looked=now,
-        groups=inventory(seen.evidence) if seen else (),
+        components=components(seen.evidence) if seen else (),
         graph=call_graph(seen.evidence) if seen else None,
     )
     return render(request, page)
@@ -100,13 +90,26 @@ def _health(request: Request, service: Service, names: Iterable[str]) -> dict[st
     return service.health.known(names) if begun_elsewhere(request) else service.health.look(names, _WAIT_S)
 
 
-def inventory(evidence: Evidence) -> tuple[InventoryGroup, ...]:
-    """The entities by kind, the usual kinds first."""
-    names: dict[str, list[str]] = {}
+def components(evidence: Evidence) -> tuple[Component, ...]:
+    """Every component once, with all that it is and all its parts.
+
+    A name may be that of a service, its container and its log source; ``cart: GET /cart`` is a part of ``cart``; calls
+    (``a->b``) are in the map.
+    """
+    kinds: dict[str, set[str]] = {}
+    parts: dict[str, set[str]] = {}
     for entity in evidence.entities:
-        names.setdefault(entity.kind, []).append(entity.name)
-    kinds = [k for k in _KINDS if k in names] + sorted(set(names) - set(_KINDS))
-    return tuple(InventoryGroup(_PLURALS.get(k, k.replace("_", " ").capitalize()), tuple(sorted(set(names[k])))) for k in kinds)
+        if "->" in entity.name:
+            continue
+        owner, colon, part = entity.name.partition(": ")
+        if colon:
+            parts.setdefault(owner, set()).add(part)
+        else:
+            kinds.setdefault(owner, set()).add(entity.kind.replace("_", " "))
+    return tuple(
+        Component(name, tuple(sorted(kinds.get(name, ()))), tuple(sorted(parts.get(name, ()))))
+        for name in sorted({*kinds, *parts})
+    )
 
 
 def _backends(service: Service, name: str, health: Health) -> tuple[BackendRow, ...]:

@@ -27,7 +27,10 @@ async function swapCard(form, submitter) {
   const fields = new URLSearchParams(new FormData(form));
   if (submitter?.name) fields.set(submitter.name, submitter.value);
   const busy = submitter?.dataset.busy;
-  if (busy) submitter.textContent = busy;
+  if (busy) {
+    submitter.dataset.label = submitter.textContent;
+    submitter.textContent = busy;
+  }
   form.setAttribute("aria-busy", "true");
   const open = card.querySelector(".why").open;
   try {
@@ -45,9 +48,42 @@ async function swapCard(form, submitter) {
       : fresh.querySelector(".actions form button");
     again?.focus({ preventScroll: true });
     await draw(fresh);
-  } catch {
-    form.submit();
+  } catch (error) {
+    if (error instanceof TypeError) unreachable(form);
+    else form.submit();
   }
+}
+
+// A form that is sent while the server cannot be reached would leave for the browser's own error page, and lose the place.
+function unreachable(form) {
+  settle(form);
+  form.parentElement.querySelector(":scope > .unreachable")?.remove();
+  const note = Object.assign(document.createElement("p"), { className: "note warn unreachable", textContent: document.body.dataset.unreachable });
+  note.setAttribute("role", "alert");
+  form.after(note);
+}
+
+function settle(form) {
+  form.removeAttribute("aria-busy");
+  for (const button of form.querySelectorAll("[data-busy]")) button.textContent = button.dataset.label ?? button.textContent;
+}
+
+async function reachable() {
+  try {
+    await fetch("/healthz", { method: "HEAD", cache: "no-store" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const DRAFT = "revelio-draft";
+
+function keepDraft(box) {
+  try {
+    if (!box.value) box.value = sessionStorage.getItem(DRAFT) ?? "";
+    box.addEventListener("input", () => sessionStorage.setItem(DRAFT, box.value));
+  } catch { /* private windows forget, which is fine */ }
 }
 
 function onSubmit(event) {
@@ -64,6 +100,8 @@ function onSubmit(event) {
       pressed.textContent = pressed.dataset.busy;
     }
     stampZone(form);
+    event.preventDefault();
+    reachable().then((there) => (there ? form.submit() : unreachable(form)));
   }
 }
 
@@ -112,13 +150,16 @@ async function draw(root) {
 document.addEventListener("click", onClick);
 document.addEventListener("submit", onSubmit);
 addEventListener("pageshow", () => {
-  for (const form of document.querySelectorAll("form[aria-busy]")) {
-    form.removeAttribute("aria-busy");
-    for (const button of form.querySelectorAll("[data-busy]")) button.textContent = button.dataset.label ?? button.textContent;
-  }
+  for (const form of document.querySelectorAll("form[aria-busy]")) settle(form);
 });
 const box = document.querySelector("textarea[data-limit]");
-if (box) count(box);
+if (box) {
+  keepDraft(box);
+  count(box);
+}
+if (document.querySelector("[data-answer]")) {
+  try { sessionStorage.removeItem(DRAFT); } catch { /* nothing was kept */ }
+}
 const part = document.querySelector("[data-when]");
 if (part) when(part);
 reveal(document);

@@ -17,6 +17,8 @@ from webui.views.filters import masked_words
 from webui.views.settings import without_passwords
 
 _FACTS = 3
+_NEXT = 3
+"""So many queries are run at once."""
 _FACTORS = {
     "tool": ("Data source", "right data source"),
     "template": ("Query", "right query for this data source"),
@@ -59,6 +61,7 @@ def answer_page(
     order = shown(service, saved, reordered)
     answer = order.recommendation
     evidence = answer.incident.evidence
+    ran = sum(q.answered for q in answer.queries)
     return AnswerPage(
         id=saved.id,
         report=answer.incident.report,
@@ -74,7 +77,10 @@ def answer_page(
         no_fault=answer.no_fault_probability,
         no_fault_likely=answer.no_fault_likely,
         degraded=answer.degraded,
-        ran=sum(q.answered for q in answer.queries),
+        mostly_missing=evidence.mostly_missing,
+        sources_up=len(evidence.sources or ()),
+        ran=ran,
+        next_up=min(_NEXT, len(answer.queries) - (ran if order.reordered else 0)),
         reordered=order.reordered,
         trouble=order.trouble,
         cards=tuple(
@@ -103,7 +109,7 @@ def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, 
         tool=service.tool_title(ranked),
         targets=_targets(query),
         text=ranked.text,
-        link=ranked.link if ranked.link and ranked.link.startswith(("http://", "https://")) else None,
+        link=_link(service, saved, ranked),
         reasons=reasons(ranked.factors),
         product=" × ".join(f"{_share(f):.2f}" for f in ranked.factors),
         evidence=evidence_view(result, evidence) if result else None,
@@ -112,6 +118,19 @@ def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, 
         moved=moved,
         failure=without_passwords(failure),
     )
+
+
+def _link(service: Service, saved: SavedAnswer, ranked: RankedQuery) -> str | None:
+    """The query's address in its data source's own page. A recording has one only while that data source answers."""
+    if not ranked.link or not ranked.link.startswith(("http://", "https://")):
+        return None
+    name = saved.recommendation.incident.system
+    if saved.recorded is None:
+        return ranked.link
+    if name not in service.systems:
+        return None
+    states = service.health.known((name,))[name].tools
+    return ranked.link if any(t.up for t in states if t.tool == ranked.query.template.tool) else None
 
 
 def reasons(factors: Sequence[Factor]) -> tuple[Reason, ...]:

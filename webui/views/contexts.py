@@ -27,10 +27,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One entry of the select: ``value`` is ``system:NAME`` or ``incident:ID``."""
+    """One entry of the select: ``value`` is ``system:NAME`` or ``incident:ID``; ``usable`` unless most of it cannot be seen."""
 
     value: str
     label: str
+    usable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,9 @@ class CardPart(Page):
 class AnswerPage(Page):
     """One answer. ``recorded`` is the incident asked about, None for a live system; times are Unix seconds.
 
-    ``ran`` counts the queries that gave a result; ``reordered`` tells that the cards stand in the order of what came back,
-    ``trouble`` why they do not though that was asked for. ``masked`` says in words what is no longer in the report.
+    ``ran`` counts the queries that gave a result, ``next_up`` those that the button runs. ``reordered`` tells that the cards
+    stand in the order of what came back, ``trouble`` why they do not though that was asked for. ``masked`` says in words what
+    is no longer in the report.
     """
 
     template: ClassVar[str] = "answer.html"
@@ -131,7 +133,10 @@ class AnswerPage(Page):
     no_fault: float
     no_fault_likely: bool
     degraded: tuple[str, ...]
+    mostly_missing: bool
+    sources_up: int
     ran: int
+    next_up: int
     reordered: bool
     trouble: str
     cards: tuple[Card, ...]
@@ -202,11 +207,17 @@ class SystemsPage(Page):
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryGroup:
-    """The names of all entities of one kind."""
+class Component:
+    """A component of a system: the ``kinds`` of things that have its name, and its parts, such as operations."""
 
-    title: str
-    names: tuple[str, ...]
+    name: str
+    kinds: tuple[str, ...]
+    parts: tuple[str, ...]
+
+    @property
+    def role(self) -> str:
+        """What it is first of all."""
+        return next((r for r in ("service", "database", "redis server", "container", "host") if r in self.kinds), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +230,7 @@ class SystemPage(Page):
     snapshot: SystemSnapshot | None
     missing: tuple[str, ...]
     looked: bool
-    groups: tuple[InventoryGroup, ...]
+    components: tuple[Component, ...]
     graph: CallGraph | None
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from revelio.anomaly import deviation, explain, signal, split
+from revelio.anomaly import deviation, explain, levels, signal, split
 from revelio.catalog import ToolSpec
 from revelio.conventions import Cadence, Profile, recorded_profile
 from revelio.discovery.store import Profiles
@@ -199,8 +199,8 @@ def _version(series: Series) -> str:
 
 
 def _compare(series: Series, measure: _Measure, scope: Scope) -> str:
-    before, now = split(series.times, series.values, scope.baseline, scope.window)
-    if not now:
+    before, now = levels(*split(series.times, series.values, scope.baseline, scope.window))
+    if now is None:
         return f"{series.metric}: nothing was measured in the window"
-    was = f"{format_value(sum(before) / len(before), measure.unit)} before" if before else "not present before"
-    return f"{series.metric}: {format_value(sum(now) / len(now), measure.unit)} now, {was}"
+    was = "not present before" if before is None else f"{format_value(before, measure.unit)} before"
+    return f"{series.metric}: {format_value(now, measure.unit)} now, {was}"

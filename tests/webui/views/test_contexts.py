@@ -35,13 +35,15 @@ def context(reply: Any) -> Any:
 
 
 def test_ask(client: TestClient) -> None:
-    assert context(client.get("/")) == AskPage(
+    page = context(client.get("/"))
+    assert [(s.value, s.usable) for s in page.systems] == [("system:shop", False)]
+    assert page == AskPage(
         report="",
-        chosen="system:shop",
-        systems=(Choice("system:shop", "shop"),),
+        chosen="incident:shop-0001",
+        systems=page.systems,
         recorded=(
-            Choice("incident:shop-0001", "21 Sep 2026, 14:14 UTC · the basket page hangs for ages, then it says try again"),
-            Choice("incident:shop-0002", "21 Sep 2026, 14:14 UTC · orders page is all fine now"),
+            Choice("incident:shop-0001", "shop · the basket page hangs for ages, then it says try again"),
+            Choice("incident:shop-0002", "shop · orders page is all fine now"),
         ),
         examples=(Example("shop-0001", made.REPORT), Example("shop-0002", "orders page is all fine now")),
         max_chars=20_000,
@@ -103,7 +105,7 @@ def test_system(client: TestClient) -> None:
     assert isinstance(page, SystemPage)
     assert page.snapshot is not None
     assert page.snapshot.recorded == "shop-0002"
-    assert [(g.title, len(g.names)) for g in page.groups] == [("Services", 3), ("Containers", 3)]
+    assert [(c.name, c.kinds) for c in page.components] == [(n, ("container", "service")) for n in ("cart", "orders", "products")]
     assert [(b.tool, b.set_up) for b in page.row.backends] == [("prometheus", True), ("tempo", False), ("loki", False)]
     assert page.graph is None
 

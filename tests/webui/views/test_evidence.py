@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from revelio.presentation import result_view
 from revelio.presentation.charts import MAX_LINES
 from revelio.presentation.waterfalls import MAX_SPANS
 from revelio.types import Entity, Result, Series, Span
@@ -28,7 +29,7 @@ def test_the_table_beside_a_chart_says_the_same() -> None:
     (chart,) = evidence_view(made.throttling(), EVIDENCE).charts
     assert chart.names == ("cart", "orders")
     assert chart.lines[0].before == "0.0241"
-    assert chart.lines[0].now == "0.778"
+    assert chart.lines[0].now == "0.789"
     assert chart.moments[0][0] == "−90 s"
     assert chart.moments[10][2] == "–"
     assert len(chart.moments) == 46
@@ -109,3 +110,21 @@ def test_a_signal_counts_from_a_half_on() -> None:
 def test_moments_are_no_figures() -> None:
     view = evidence_view(replace(EMPTY, columns=("at", "n"), rows=((1_795_263_844.5, 1_795_263_844),)), EVIDENCE)
     assert view.numeric == (False, True)
+
+
+def test_now_is_the_same_figure_in_headline_table_and_json() -> None:
+    late = tuple(1.5 if t > made.OPENED - 12 else 0.085 for t in made.throttling().series[0].times)
+    series = replace(made.throttling().series[0], metric="latency_p95", unit="s", values=late)
+    result = replace(EMPTY, summary="latency_p95: 700 ms now, 90 ms before", series=(series,), kind="series")
+    view = evidence_view(result, EVIDENCE)
+    (line,) = view.charts[0].lines
+    assert view.summary == f"latency p95: {line.now} now, {line.before} before"
+    assert result_view(result, EVIDENCE).summary == view.summary
+    assert line.before == "85 ms"
+
+
+def test_series_of_two_ways_are_not_named_after_one_of_them() -> None:
+    one = made.throttling().series[0]
+    out, into = replace(one, metric="network_in out"), replace(one, metric="network_in in")
+    (chart,) = evidence_view(replace(EMPTY, series=(out, into)), EVIDENCE).charts
+    assert (chart.title, chart.names) == ("network of cart, s/s", ("out", "in"))
