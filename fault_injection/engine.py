@@ -196,7 +196,7 @@ class DockerEngine:
         labels = [f"com.docker.compose.project={self._project}", f"com.docker.compose.service={service}"]
         found = self._client.containers.list(all=True, filters={"label": labels})
         if not found:
-            raise FaultError(f"no container of {service!r} in project {self._project}; bring the stack up first (make stack)")
+            raise FaultError(f"no container of {service!r} in project {self._project}: start it with `revelio testbed up`")
         return found[0]
 
     def container_id(self, service: str) -> str:

@@ -177,7 +177,7 @@ def load_settings() -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"])
-        raise InvalidInputError(f"setting {where}: {first['msg']}; see docs/reference/settings.md") from error
+        raise InvalidInputError(f"setting {where}: {first['msg']}; see `revelio docs settings`") from error
     except (OSError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"{path} cannot be read: {error}") from error
     except RecursionError as error:

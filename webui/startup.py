@@ -18,7 +18,7 @@ def require_safe_address(settings: Settings) -> None:
     if not settings.accounts and not is_loopback(settings.host):
         raise InvalidInputError(
             f"cannot listen on {settings.host!r} without authentication: everyone who can reach that address could read all "
-            "reports and run queries; set `accounts = true` and add an admin (docs/how-to/accounts.md), or set `host` to "
+            "reports and run queries; set `accounts = true` and add an admin (`revelio docs accounts`), or set `host` to "
             "127.0.0.1 and reach it from elsewhere through an SSH tunnel"
         )
 

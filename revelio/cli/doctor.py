@@ -76,7 +76,7 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     try:
         settings = settings_with()
     except RevelioError as error:
-        yield Finding("settings", "broken", str(error), "correct it; docs/reference/settings.md lists every setting")
+        yield Finding("settings", "broken", str(error), "correct it; `revelio docs settings` lists every setting")
         return
     yield Finding("settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact(settings.database)}")
     service = Service(settings)
@@ -148,7 +148,10 @@ def print_coverage(system: str, seen: Coverage) -> None:
 
 
 def _optional_parts() -> Iterator[Finding]:
-    extras = (("training", "torch", "make install"), ("load generator", "locust", "make install"))
+    extras = (
+        ("training", "torch", "pip install 'revelio[train]'"),
+        ("load generator", "locust", "pip install 'revelio[testbed]'"),
+    )
     for part, module, remedy in extras:
         there = find_spec(module) is not None
         yield Finding(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from revelio.coverage import Coverage
     from revelio.discovery.machine import Engine
 
-_HEAD = """# Settings of Revelio, written by `revelio init`. All there are: docs/reference/settings.md.
+_HEAD = """# Settings of Revelio, written by `revelio init`. All there are: revelio docs settings.
 # The environment wins over this file: REVELIO_PORT=9000, REVELIO_SYSTEMS__NAME__WINDOW_S=60.
 
 # host = "127.0.0.1"

@@ -14,7 +14,7 @@ def mcp(json: Json = False) -> None:
 
     MCP clients start this command.
     With --json, print the client configuration and exit. `revelio serve` offers the same tools at
-    /mcp, with API tokens; see docs/how-to/assistants.md.
+    /mcp, with API tokens; see `revelio docs assistants`.
 
     \b
     Examples:

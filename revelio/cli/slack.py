@@ -11,7 +11,7 @@ from revelio.cli.output import Json, emit, say
 def slack(json: Json = False) -> None:
     """Run the Slack bot in socket mode until Ctrl-C.
 
-    No public address is needed; docs/how-to/slack.md explains the setup. Over HTTP, `revelio serve`
+    No public address is needed; `revelio docs slack` explains the setup. Over HTTP, `revelio serve`
     answers Slack itself.
 
     \b

@@ -92,9 +92,7 @@ def _candidates(settings: ProfileSettings) -> list[Convention]:
     chosen = settings.conventions
     unknown = set(chosen) - set(conventions())
     if unknown:
-        raise SourceError(
-            "prometheus", f"there is no convention {sorted(unknown)[0]!r}; docs/reference/conventions.md lists them"
-        )
+        raise SourceError("prometheus", f"there is no convention {sorted(unknown)[0]!r}; `revelio docs conventions` lists them")
     return [c for name, c in conventions().items() if not chosen or name in chosen]
 
 

@@ -57,7 +57,7 @@ def test_person_is_sent_to_slack_with_the_scopes_of_the_manifest_and_the_way_bac
     asked = {name: values[0] for name, values in parse_qs(place.query).items()}
     assert (place.scheme, place.netloc, place.path) == ("https", "slack.com", "/oauth/v2/authorize")
     assert (asked["client_id"], asked["redirect_uri"]) == (CLIENT_ID, "https://revelio.example.com/slack/oauth_redirect")
-    manifest = yaml.safe_load((ROOT / "deploy" / "slack" / "manifest.yaml").read_text(encoding="utf-8"))
+    manifest = yaml.safe_load((ROOT / "docs" / "files" / "slack-manifest.yaml").read_text(encoding="utf-8"))
     assert sorted(asked["scope"].split(",")) == manifest["oauth_config"]["scopes"]["bot"] == sorted(SCOPES)
     assert CLIENT_SECRET not in str(reply.headers)
     assert {"Secure", "HttpOnly"} <= {part.strip() for part in reply.headers["set-cookie"].split(";")}

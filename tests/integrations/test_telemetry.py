@@ -42,8 +42,8 @@ from tests.webui import made
 from webui.app import is_request_id, new_request_id
 
 ROOT = Path(__file__).parent.parent.parent
-RULES = ROOT / "deploy" / "prometheus" / "revelio-alerts.yaml"
-DASHBOARD = ROOT / "deploy" / "grafana" / "revelio.json"
+RULES = ROOT / "docs" / "files" / "revelio-alerts.yaml"
+DASHBOARD = ROOT / "docs" / "files" / "grafana-dashboard.json"
 
 
 @pytest.fixture

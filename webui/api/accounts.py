@@ -30,7 +30,7 @@ async def signed_in(request: Request) -> Person:
     """The caller; ``NotFoundError`` where accounts are off."""
     person = person_of(request)
     if person is None:
-        raise NotFoundError("accounts are off here; `accounts = true` in revelio.toml turns them on, see docs/how-to/accounts.md")
+        raise NotFoundError("accounts are off here; `accounts = true` in revelio.toml turns them on, see `revelio docs accounts`")
     return person
 
 

@@ -52,7 +52,7 @@ def come_back(request: Request, service: ServiceDep) -> Response:
 def _provider(service: Service) -> Provider:
     settings = service.settings
     if settings.oidc is None or not settings.accounts:
-        raise NotFoundError("no identity provider is set up here; see docs/how-to/accounts.md")
+        raise NotFoundError("no identity provider is set up here; see `revelio docs accounts`")
     return Provider(settings.oidc)
 
 

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from revelio.service import Service
 from webui.errors import problem_response
 
-NOT_INSTALLED = "The MCP server needs a package that is not installed: pip install 'revelio[mcp]', or make install."
+NOT_INSTALLED = "The MCP server needs a package that is not installed: pip install 'revelio[mcp]'."
 
 
 class McpEndpoint:

@@ -165,7 +165,7 @@ def _authenticate(source: Source, request: Request, body: bytes, settings: Setti
     words = [secret.get_secret_value() for secret in secrets]
     if not any(words):
         if not is_loopback(settings.host):
-            raise HTTPException(403, f"No secret is set for {source}; set one under [alerts], see docs/how-to/alerts.md.")
+            raise HTTPException(403, f"No secret is set for {source}; set one under [alerts], see `revelio docs alerts`.")
         return
     authorization = headers.get("authorization", "")
     if source == "pagerduty":

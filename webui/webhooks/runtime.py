@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-_NO_SLACK = "Slack is not set up here: set slack.signing_secret and slack.bot_token; see docs/how-to/slack.md."
+_NO_SLACK = "Slack is not set up here: set slack.signing_secret and slack.bot_token; see `revelio docs slack`."
 
 
 class WebhookRuntime:

@@ -14,7 +14,7 @@ from webui.webhooks.runtime import WebhookRuntime
 
 _NOT_HERE = (
     "The app cannot be installed from here: set slack.signing_secret, slack.client_id and slack.client_secret; "
-    "see docs/how-to/slack.md."
+    "see `revelio docs slack`."
 )
 
 

@@ -52,7 +52,7 @@ class Bot:
         if not settings.bot_token.get_secret_value() and not settings.bot_tokens and installed is None:
             raise InvalidInputError(
                 "no Slack token: set slack.bot_token, slack.bot_tokens by workspace, or slack.client_id and slack.client_secret; "
-                "see docs/how-to/slack.md"
+                "see `revelio docs slack`"
             )
         self._installed = installed
         self.settings = settings

@@ -17,7 +17,7 @@ from revelio.integrations.slack.installations import Installations, open_states
 from revelio.store.engine import Database
 
 SCOPES = ("app_mentions:read", "channels:history", "chat:write", "commands", "files:write", "groups:history")
-"""What the bot may do in a workspace: those of deploy/slack/manifest.yaml."""
+"""What the bot may do in a workspace: those of docs/files/slack-manifest.yaml."""
 BACK = "/slack/oauth_redirect"
 
 _WHY = {

@@ -29,7 +29,7 @@ def over_socket(bot: Bot) -> SocketModeHandler:
     """A handler whose ``connect`` opens the socket; ``InvalidInputError`` when no app token is set."""
     token = bot.settings.app_token.get_secret_value()
     if not token:
-        raise InvalidInputError("no app-level token: set slack.app_token (it begins with xapp-); see docs/how-to/slack.md")
+        raise InvalidInputError("no app-level token: set slack.app_token (it begins with xapp-); see `revelio docs slack`")
     return SocketModeHandler(bot.app, token)
 
 
