@@ -19,10 +19,10 @@ DATASET = Path(__file__).parents[2] / "data" / "three_apps"
 
 @pytest.fixture(scope="module")
 def reports() -> list[str]:
-    """Different reports of the dataset, at most 600 of them."""
+    """Different reports of the dataset, at most 200 of them."""
     read = open_dataset(DATASET, verify=False).read()
     found = list(dict.fromkeys(r.text for labelled in read for r in labelled.record.reports))
-    return found[:: -(-len(found) // 600)]
+    return found[:: -(-len(found) // 200)]
 
 
 @pytest.fixture(scope="module")
