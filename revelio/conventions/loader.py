@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -44,6 +45,13 @@ class _LabelFile(_Strict):
     only: str = ""
 
 
+class _SpellingFile(_Strict):
+    title: str
+    leaves_out: str
+    source: Provenance
+    command: str = ""
+
+
 class _ConventionFile(_Strict):
     title: str
     component: list[str | _LabelFile]
@@ -53,6 +61,7 @@ class _ConventionFile(_Strict):
     hint: str = ""
     of_process: bool = False
     marker: str = ""
+    spellings: dict[str, _SpellingFile] = {}
     signals: dict[str, str | _RuleFile | list[str | _RuleFile]]
 
 
@@ -68,13 +77,32 @@ def signals() -> dict[str, Signal]:
 
 @cache
 def conventions() -> dict[str, Convention]:
-    """Every bundled convention by name, which is its file's."""
-    return {path.stem: load_convention(path) for path in sorted((_FOLDER / "exporters").glob("*.yaml"))}
+    """Every bundled convention by name, which is its file's, or that of another spelling in the file."""
+    found = [one for path in sorted((_FOLDER / "exporters").glob("*.yaml")) for one in load_conventions(path)]
+    return {one.name: one for one in found}
 
 
-def load_convention(path: Path) -> Convention:
-    """One convention; ``CatalogError`` when the file is wrong or names a signal that is not in the table."""
+def load_conventions(path: Path) -> tuple[Convention, ...]:
+    """The conventions of a file: the one it spells out, and those whose exporters leave a part of each metric's name out.
+
+    ``CatalogError`` when the file is wrong or names a signal that is not in the table.
+    """
     parsed = _checked(_ConventionFile, _read(path), path.name)
+    plain = _convention(parsed, path)
+    return (plain, *(_spelt(plain, name, other) for name, other in parsed.spellings.items()))
+
+
+def _spelt(plain: Convention, name: str, other: _SpellingFile) -> Convention:
+    part = other.leaves_out
+    rules = tuple(
+        replace(r, query=r.query.replace(part, ""), views=tuple((view, text.replace(part, "")) for view, text in r.views))
+        for r in plain.rules
+        if part in r.query
+    )
+    return replace(plain, name=name, title=other.title, rules=rules, source=other.source, command=other.command, hint="")
+
+
+def _convention(parsed: _ConventionFile, path: Path) -> Convention:
     rules = []
     for signal, written in parsed.signals.items():
         if signal not in signals():

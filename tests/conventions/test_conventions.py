@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from revelio.conventions import Convention, Rule, conventions, signals
-from revelio.conventions.loader import load_convention
+from revelio.conventions.loader import load_conventions
 from revelio.conventions.reference import reference
 from revelio.errors import CatalogError
 
@@ -23,6 +23,7 @@ SAMPLE_OF = {
     "rabbitmq-broker": "rabbitmq-totals",
     "process": "flask",
     "scrape": "",
+    "opentelemetry-http-unitless": "opentelemetry-nodejs",
 }
 """Conventions whose sample is another's; Prometheus itself makes the series of a scrape."""
 
@@ -121,4 +122,4 @@ def test_the_page_tells_of_every_convention_and_signal() -> None:
 def test_a_mistake_is_told(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(CatalogError, match=re.escape(told)):
-        load_convention(tmp_path / "mine.yaml")
+        load_conventions(tmp_path / "mine.yaml")
