@@ -30,6 +30,10 @@ ENOUGH_SPANS = 30
 
 FEWEST_TRACES = 1
 """Traces with a call per row reach a megabyte: one of them is better than an error."""
+FIRST_TRACES = 5
+"""Traces that are asked for first of a service, to learn how large and slow its traces are."""
+GOOD_SIZE = 1_200_000
+"""Characters of an answer that a loaded Jaeger gives within a second."""
 CACHE_SIZE, CACHE_TTL_S, SETTLED_S = 64, 60.0, 3.0
 """Entries and TTL of the caches of traces, in seconds; a window is final this many seconds after its end."""
 
@@ -196,6 +200,17 @@ class Jaeger:
             scale = max(1.0, window.seconds / max(covered, 1e-3))
         return Fetched(tuple(traces), scale)
 
+    def _fits(self, service: str, window: Window) -> int:
+        """How many traces of a service make an answer of a good size, by a few of them.
+
+        Where frameworks are instrumented, a trace has dozens of spans, and two hundred such traces take seconds.
+        """
+        try:
+            answer = self._fetch.get("/api/traces", self._params(Question("all", service), service, window, FIRST_TRACES))
+        except TooLargeError:
+            return FEWEST_TRACES
+        return max(FEWEST_TRACES, min(SNAPSHOT_TRACES, FIRST_TRACES * GOOD_SIZE // len(json.dumps(answer))))
+
     def _everything(self, scope: Scope) -> tuple[Sample, Sample]:
         """Traces of the whole system: of the services where requests come in, and of those that no such trace went through.
 
@@ -209,6 +224,7 @@ class Jaeger:
         while (service := self._next(services, asked, before, now)) is not None:
             if asked and time.monotonic() > enough:
                 break
+            self._fitting.get_or_call(service, lambda service=service: self._fits(service, scope.window))  # type: ignore[misc]
             older, newer = self._pair(Question("all", service), service, scope, SNAPSHOT_TRACES)
             before, now = before.joined(older), now.joined(newer)
             asked.add(service)

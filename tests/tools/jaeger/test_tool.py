@@ -210,7 +210,7 @@ def test_a_snapshot_asks_a_few_times_only_and_never_about_jaeger_itself(httpserv
     jaeger(httpserver, healthy(*BEFORE), healthy(*WINDOW)).snapshot(SCOPE)
     asked = [r.args["service"] for r, _ in httpserver.log if r.path == "/api/traces"]
     assert set(asked) <= {"cart", "gateway"}
-    assert len(asked) <= 4
+    assert len(asked) <= 6  # a few of each service, then both windows
 
 
 def test_a_snapshot_sees_what_comes_in_without_passing_the_service_asked_first(httpserver: HTTPServer) -> None:
@@ -222,7 +222,7 @@ def test_a_snapshot_sees_what_comes_in_without_passing_the_service_asked_first(h
     for _ in range(2):
         assert Entity("operation", "gateway: GET /search") in tool.snapshot(SCOPE).entities
     asked = [r.args["service"] for r, _ in httpserver.log if r.path == "/api/traces"]
-    assert asked == ["cart", "cart", "gateway", "gateway"]
+    assert asked == ["cart", "cart", "cart", "gateway", "gateway", "gateway"]  # a few of each first
 
 
 def test_a_hundred_thousand_services_are_asked_for_as_far_as_the_time_goes(httpserver: HTTPServer) -> None:
