@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
@@ -57,6 +57,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """How a program is started, to start it once more."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    user: str
+    folder: Path | None
+
+
 class Programs:
     """Starts programs and, whatever happens, ends all of them."""
 
@@ -64,23 +74,70 @@ class Programs:
         """``folder`` holds their data and logs."""
         self.folder = folder
         self.targets: list[Target] = []
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._known: dict[str, _Program] = {}
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def run(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None, user: str = "") -> None:
+    def run(
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        user: str = "",
+        folder: Path | None = None,
+    ) -> None:
         """Start one in the foreground, in a process group of its own."""
-        demote = user if user and os.geteuid() == 0 else None
-        with (self.folder / f"{name}.log").open("wb") as log:
-            started = subprocess.Popen(
-                ["nice", *command],
+        demoted = user if user and os.geteuid() == 0 else ""
+        self._known[name] = _Program(tuple(command), {**os.environ, **(environment or {})}, demoted, folder)
+        self.start(name)
+
+    def start(self, name: str) -> None:
+        """Start one as it was started before."""
+        program = self._known[name]
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(
+                ["nice", *program.command],
+                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(environment or {})},
+                env=program.environment,
+                cwd=program.folder,
                 start_new_session=True,
-                user=demote,
-                group=pwd.getpwnam(user).pw_gid if demote else None,
-                extra_groups=[] if demote else None,
+                user=program.user or None,
+                group=pwd.getpwnam(program.user).pw_gid if program.user else None,
+                extra_groups=[] if program.user else None,
             )
-        self._running.append(started)
+
+    def changed(
+        self, name: str, command: Callable[[tuple[str, ...]], Sequence[str]], environment: Mapping[str, str]
+    ) -> Callable[[], None]:
+        """End it and start it with another command and further variables; the answer starts it as it was."""
+        known = self._known[name]
+
+        def start(program: _Program) -> None:
+            self.end(name)
+            self._known[name] = program
+            self.start(name)
+
+        start(replace(known, command=tuple(command(known.command)), environment={**known.environment, **environment}))
+        return lambda: start(known)
+
+    def running(self, name: str) -> bool:
+        """Whether it was started and has not ended."""
+        return name in self._running and self._running[name].poll() is None
+
+    def send(self, name: str, how: signal.Signals) -> None:
+        """Send a signal to it and its children."""
+        if self.running(name):
+            os.killpg(self._running[name].pid, how)
+
+    def end(self, name: str, how: signal.Signals = signal.SIGTERM) -> None:
+        """End it, and wait until it has."""
+        self.send(name, how)
+        try:
+            self._running[name].wait(20.0)
+        except subprocess.TimeoutExpired:
+            self.send(name, signal.SIGKILL)
+            self._running[name].wait(10.0)
 
     def owned(self, name: str, user: str) -> Path:
         """A folder that a user may write."""
@@ -98,12 +155,11 @@ class Programs:
 
     def close(self) -> None:
         """End them, gently first."""
-        for how in (signal.SIGTERM, signal.SIGKILL):
-            for process in self._running:
-                if process.poll() is None:
-                    os.killpg(process.pid, how)
-            deadline = time.monotonic() + 10.0
-            while time.monotonic() < deadline and any(p.poll() is None for p in self._running):
+        for how in (signal.SIGCONT, signal.SIGTERM, signal.SIGKILL):
+            for name in self._running:
+                self.send(name, how)
+            deadline = time.monotonic() + (10.0 if how != signal.SIGCONT else 0.0)
+            while time.monotonic() < deadline and any(map(self.running, self._running)):
                 time.sleep(0.1)
 
 

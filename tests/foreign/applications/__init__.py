@@ -1,0 +1,11 @@
+"""Applications by others, each on a machine of its own with the exporters that their documentation recommends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.foreign.application import Application
+from tests.foreign.applications.registry import Registry
+from tests.foreign.applications.wordpress import WordPress
+
+APPLICATIONS: Mapping[str, Application] = {app.name: app for app in (WordPress(), Registry())}
