@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from time import time
 
 from revelio.errors import InvalidInputError
+from revelio.time_range import TimeRange
 
 MAX_K = 50
 
 
 @dataclass(frozen=True, slots=True)
 class RecommendRequest:
-    """One question. ``opened_at`` is in Unix seconds, now when None; ``run`` also runs the ``k`` queries."""
+    """One question. ``run`` also runs the ``k`` queries; ``time`` is what the question says of its window.
+
+    ``zone`` is the time zone of who wrote the report, None where it is not known.
+    """
 
     report: str
     system: str | None = None
     incident: str | None = None
     k: int = 5
     run: bool = False
-    opened_at: float | None = None
+    time: TimeRange = field(default_factory=TimeRange)
+    zone: tzinfo | None = None
 
     def validated(self, max_chars: int) -> RecommendRequest:
         """The same request with the report's surrounding space removed; ``InvalidInputError`` says what to change."""
@@ -33,4 +40,7 @@ class RecommendRequest:
             raise InvalidInputError(f"k is {self.k}; it must be 1 to {MAX_K}")
         if (self.system is None) == (self.incident is None):
             raise InvalidInputError("name either a live system or a recorded incident, not both")
+        if self.incident is not None and self.time.named:
+            raise InvalidInputError("a recorded incident has its own time; leave since and window out, or name a live system")
+        self.time.validated(time())
         return replace(self, report=report)

@@ -16,6 +16,8 @@ from revelio.errors import CatalogError, NotFoundError, RevelioError, SourceErro
 from revelio.health import HealthMonitor
 from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
 from revelio.metrics import Metrics
+from revelio.question_time import QuestionTime
+from revelio.question_window import look
 from revelio.recommend_request import RecommendRequest
 from revelio.recommender import Recommender, Reranking
 from revelio.settings import Settings
@@ -121,14 +123,15 @@ class Service:
 
     def _rank(self, request: RecommendRequest) -> Recommendation:
         recommender = self.recommender
+        chosen = QuestionTime()
         if request.incident is not None:
             incident = self.incidents.get(request.incident).incident(request.report)
         else:
             name = request.system or ""
-            moment = request.opened_at if request.opened_at is not None else time.time()
-            evidence = self.system(name).snapshot(moment)
-            incident = Incident(f"live-{uuid.uuid4().hex[:12]}", name, request.report, moment, evidence)
-        answer = recommender.recommend(incident, request.k)
+            seen = look(self.system(name), request, time.time())
+            chosen = seen.time
+            incident = Incident(f"live-{uuid.uuid4().hex[:12]}", name, request.report, seen.opened_at, seen.evidence)
+        answer = replace(recommender.recommend(incident, request.k), time=chosen)
         place = self._system_of(incident)
         ranked = tuple(_rendered(place, incident, q) for q in answer.queries)
         if not request.run:
@@ -159,7 +162,10 @@ class Service:
         queries = tuple(q if q.query.id in known else _rendered(place, incident, q) for q in ranked.queries)
         no_fault = ranked.no_fault_probability if findings else answer.no_fault_probability
         return replace(
-            reranking, recommendation=replace(ranked, queries=queries, no_fault_probability=no_fault, degraded=answer.degraded)
+            reranking,
+            recommendation=replace(
+                ranked, queries=queries, no_fault_probability=no_fault, degraded=answer.degraded, time=answer.time
+            ),
         )
 
     def answer(self, answer_id: str) -> SavedAnswer:

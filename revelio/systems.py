@@ -17,17 +17,21 @@ from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
 from revelio.settings import Backend, SystemSettings
 from revelio.telemetry import traced
-from revelio.tools.base import Limits, Measured, Scope, Tool
+from revelio.time_range import TimeRange
+from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.registry import make_tool
 from revelio.tools.single_flight_cache import SingleFlightCache
-from revelio.types import Entity, Evidence, Query, Result, Window, fill
+from revelio.types import Entity, Evidence, Query, Result, Series, Window, fill
 
 GRACE_S = 0.5
 """How much longer than one request's limit a whole snapshot may take, in seconds."""
 
 INVENTORY_S = 600.0
 """How long the last inventory of a tool is used when the tool does not answer, in seconds."""
+
+POINTS = 8
+"""The fewest measurements that a window holds."""
 
 REQUESTS = 2
 """A query may take as long as this many requests in sequence."""
@@ -72,6 +76,24 @@ class System:
             ToolState(name, False, answer.reason) if isinstance(answer, SourceError) else ToolState(name, True, answer)
             for name, answer in answers.items()
         )
+
+    def scope_at(self, asked: TimeRange, now: float) -> Scope:
+        """The window that a question names and the baseline before it, in the cadence of the system.
+
+        A window holds ``POINTS`` measurements at least, and its baseline is as long as itself at least.
+        """
+        cadence = self._cadence()
+        start, end = asked.bounds(now, self.settings.window_s or cadence.window_s)
+        if asked.named:
+            start = min(start, end - POINTS * cadence.scrape_s)
+        usual = self.settings.baseline_s or cadence.baseline_s
+        return Scope(self.project, Window(start, end), Window(start - max(usual, end - start if asked.named else 0.0), start))
+
+    def user_facing(self, span: Window) -> tuple[Series, ...]:
+        """The signals that users feel over a span of time, from the tools that keep a history; empty where none answers."""
+        there = {name: tool for name, tool in self.tools.items() if isinstance(tool, Historic)}
+        answers = self._all({name: (lambda t=tool: t.user_facing(self.project, span)) for name, tool in there.items()})  # type: ignore[misc]
+        return tuple(s for answer in answers.values() if not isinstance(answer, SourceError) for s in answer)
 
     @traced("revelio.snapshot")
     def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:

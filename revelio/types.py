@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from revelio.question_time import QuestionTime
 
 Cell = str | int | float | bool | None
 Direction = Literal["up", "down", "both"]
@@ -346,6 +348,7 @@ class Recommendation:
     degraded: tuple[str, ...] = ()
     took_ms: float = 0.0
     not_asked: tuple[str, ...] = ()
+    time: QuestionTime = field(default_factory=QuestionTime)
 
     @property
     def outcome(self) -> Outcome:

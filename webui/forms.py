@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from urllib.parse import parse_qs
 
 from fastapi import Request
@@ -29,25 +29,17 @@ async def read_form(request: Request) -> dict[str, str]:
     return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
 
 
-def moment_of(typed: str, minutes_behind_utc: str, now: float) -> float | None:
-    """The Unix time of a date and time field, None when it is empty.
-
-    ``minutes_behind_utc`` is what a browser calls the time zone's offset there and then (UTC+2 is -120); empty means UTC.
-    Raises ``InvalidInputError`` for what is no moment, or not past ``now``.
-    """
-    if not typed.strip():
+def zone_of(minutes_behind_utc: str) -> tzinfo | None:
+    """The time zone of a browser, which says how far it is behind UTC (UTC+2 is -120); None when it does not say."""
+    if not minutes_behind_utc.strip():
         return None
     try:
-        behind = int(minutes_behind_utc or 0)
-        when = datetime.fromisoformat(typed.strip()).replace(tzinfo=UTC) + timedelta(minutes=behind)
-        at = when.timestamp()
-    except (ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{typed[:40]!r} is no date and time; write it like 2026-11-21T14:30") from error
+        behind = int(minutes_behind_utc)
+    except ValueError as error:
+        raise InvalidInputError(f"{minutes_behind_utc[:40]!r} is no offset from UTC in minutes") from error
     if abs(behind) > _FARTHEST_MIN:
         raise InvalidInputError("no time zone is that far from UTC; leave the offset out to give the time in UTC")
-    if at > now:
-        raise InvalidInputError("that time has not come yet; leave it empty to look at the system as it is now")
-    return at
+    return timezone(timedelta(minutes=-behind))
 
 
 def day_of(typed: str) -> float | None:

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     from revelio.service import Service
     from revelio.settings import Settings
     from revelio.store import Store
+    from revelio.time_range import TimeRange
     from revelio.types import Incident
 
 SystemOption = Annotated[str | None, typer.Option("--system", help="A live system of the settings, asked now.")]
 IncidentOption = Annotated[str | None, typer.Option("--incident", help="A recorded incident (`revelio incidents list`).")]
+SinceOption = Annotated[str, typer.Option("--since", metavar="TIME", help="The window begins here: 14:20, 30m ago, ISO 8601.")]
+AtOption = Annotated[str, typer.Option("--at", metavar="TIME", help="When the problem was noticed: the window ends here.")]
+WindowOption = Annotated[str, typer.Option("--window", metavar="LENGTH", help="How long the window is: 10m, 1h30m, 600.")]
 ModelOption = Annotated[Path | None, typer.Option("--model", help="Model folder; the one of the settings when not given.")]
 
 
@@ -47,16 +51,27 @@ def choose_place(service: Service, system: str | None, incident: str | None) -> 
     return system, incident
 
 
-def look(service: Service, system: str | None, incident: str | None) -> Incident:
-    """What can be seen there: the recorded incident, or the live system now."""
+def asked_time(since: str, at: str, window: str) -> TimeRange:
+    """The time that the options name, on this machine's clock; ``InvalidInputError`` when they name none."""
     import time
 
+    from revelio.time_range import parse_time_range
+
+    return parse_time_range(since, at, window, now=time.time(), zone=None)
+
+
+def look(service: Service, system: str | None, incident: str | None, asked: TimeRange | None = None) -> Incident:
+    """What can be seen there: the recorded incident, or the live system at the time that was asked, else now."""
+    import time
+
+    from revelio.time_range import TimeRange
     from revelio.types import Incident
 
     if incident:
         return service.incidents.get(incident).incident()
-    now = time.time()
-    return Incident("live", system or "", "", now, service.system(system or "").snapshot(now))
+    place = service.system(system or "")
+    scope = place.scope_at(asked or TimeRange(), time.time())
+    return Incident("live", system or "", "", scope.window.end, place.snapshot(scope))
 
 
 @contextmanager

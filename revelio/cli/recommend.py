@@ -5,11 +5,22 @@ from __future__ import annotations
 import math
 import sys
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from revelio.cli.engine import IncidentOption, ModelOption, SystemOption, choose_place, open_service
+from revelio.cli.engine import (
+    AtOption,
+    IncidentOption,
+    ModelOption,
+    SinceOption,
+    SystemOption,
+    WindowOption,
+    asked_time,
+    choose_place,
+    open_service,
+)
 from revelio.cli.output import Json, console, emit
 
 if TYPE_CHECKING:
@@ -27,6 +38,9 @@ def recommend(
     system: SystemOption = None,
     k: Annotated[int, typer.Option("-k", min=1, max=50, help="How many queries.")] = 5,
     run: Annotated[bool, typer.Option("--run", help="Run each query and show its evidence.")] = False,
+    since: SinceOption = "",
+    at: AtOption = "",
+    window: WindowOption = "",
     model: ModelOption = None,
     json: Json = False,
 ) -> None:
@@ -38,6 +52,8 @@ def recommend(
     Examples:
       revelio recommend "checkout takes ages since lunch" --system shop
       revelio recommend "cart is empty after login" --system shop -k 3 --run
+      revelio recommend "orders are stuck" --since 14:20
+      revelio recommend "cart was empty" --at "yesterday 18:05" --window 20m
       revelio recommend --incident shop-1a2b3c4d5e --run
       pbpaste | revelio recommend - --json
     """
@@ -48,7 +64,9 @@ def recommend(
         report = service.incidents.get(incident).incident().report
     from revelio.recommend_request import RecommendRequest
 
-    answer = service.rank(RecommendRequest(report, *place, k=k, run=run))
+    asked = asked_time(since, at, window)
+    zone = datetime.now().astimezone().tzinfo
+    answer = service.rank(RecommendRequest(report, *place, k=k, run=run, time=asked, zone=zone))
     if json:
         from revelio.presentation import recommendation_json
 
@@ -60,6 +78,8 @@ def recommend(
 def _show(screen: Console, answer: Recommendation, *, recorded: bool) -> None:
     from rich.text import Text
 
+    from revelio.presentation import time_lines
+
     incident = answer.incident
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(incident.opened_at))
     source = f"recorded incident {incident.id}" if recorded else "live"
@@ -68,6 +88,8 @@ def _show(screen: Console, answer: Recommendation, *, recorded: bool) -> None:
     screen.print(Text(no_fault, "bold yellow" if answer.no_fault_likely else ""))
     for name in answer.degraded:
         screen.print(Text(f"{name} did not answer: what it would show is not in this ranking", "bold yellow"))
+    for sentence in time_lines(answer, zone=None) if not recorded else ():
+        screen.print(Text(sentence, "dim"))
     for sentence in answer.not_asked:
         screen.print(Text(sentence, "dim"))
     if not answer.queries:

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from revelio.cli.engine import IncidentOption, SystemOption, choose_place, look, open_service
+from revelio.cli.engine import (
+    AtOption,
+    IncidentOption,
+    SinceOption,
+    SystemOption,
+    WindowOption,
+    asked_time,
+    choose_place,
+    look,
+    open_service,
+)
 from revelio.cli.output import Json, console, emit
 from revelio.errors import NotFoundError
 
@@ -21,6 +31,9 @@ def run(
     bind: Annotated[list[str] | None, typer.Option("--bind", metavar="BLANK=VALUE", help="Fills a template's blank.")] = None,
     incident: IncidentOption = None,
     system: SystemOption = None,
+    since: SinceOption = "",
+    at: AtOption = "",
+    window: WindowOption = "",
     json: Json = False,
 ) -> None:
     """Run one query, live or from a recording, and show its evidence.
@@ -29,10 +42,11 @@ def run(
     Examples:
       revelio run prometheus.cpu-1a2b3c4d --system shop
       revelio run prometheus.cpu --bind container=cart --incident shop-1a2b3c4d5e
+      revelio run prometheus.cpu --bind container=cart --at 14:20 --window 20m
       revelio run 'rate(http_server_request_duration_seconds_count[10s])' --tool prometheus --system shop
     """
     service = open_service()
-    seen = look(service, *choose_place(service, system, incident))
+    seen = look(service, *choose_place(service, system, incident), asked_time(since, at, window))
     wanted = _own_text(service.catalog, tool, query) if tool else _find(service.catalog, seen, query, _pairs(bind or []))
     result = service.run_query(seen, wanted)
     if json:

@@ -14,6 +14,7 @@ from revelio.integrations.alerts import Alert
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.store import SavedAnswer
+from revelio.time_range import TimeRange
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,8 @@ class AlertHandler:
             if incident is None:
                 return
             try:
-                saved = self._service.recommend(RecommendRequest(incident.report, incident.system, opened_at=incident.opened_at))
+                asked = RecommendRequest(incident.report, incident.system, time=TimeRange(at=incident.opened_at))
+                saved = self._service.recommend(asked)
             except RevelioError as error:
                 self.store.failed(incident_id, str(error))
                 raise

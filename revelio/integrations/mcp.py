@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Literal, TypeVar
 
 from mcp.server.mcpserver import MCPServer
@@ -12,10 +14,11 @@ from pydantic import BaseModel, Field
 
 from revelio import __version__
 from revelio.errors import InvalidInputError, RevelioError
-from revelio.presentation import evidence_panels, text_view
+from revelio.presentation import evidence_panels, text_view, time_lines
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.store import SavedAnswer
+from revelio.time_range import parse_time_range
 from revelio.types import Cell, Evidence, RankedQuery, Result, fill
 
 T = TypeVar("T")
@@ -34,6 +37,9 @@ Report = Annotated[str, Field(min_length=1, description="The problem in the user
 System = Annotated[str | None, Field(description="A live system; optional when there is only one")]
 Incident = Annotated[str | None, Field(description="A recorded incident, instead of a live system")]
 Count = Annotated[int, Field(ge=1, le=20, description="How many queries")]
+Since = Annotated[str, Field(description="When the window begins: ISO 8601 (UTC without a zone) or like '30m ago'")]
+At = Annotated[str, Field(description="When the problem was noticed, in the same form; default: now")]
+Length = Annotated[str, Field(description="How long the window is, like '20m'")]
 AnswerId = Annotated[str, Field(description="The id that recommend gave")]
 QueryId = Annotated[str, Field(description="The id of one of its queries")]
 
@@ -59,6 +65,7 @@ class AnswerView(BaseModel):
     system: str
     no_fault_probability: float
     nothing_wrong: float = Field(description="Deprecated: use no_fault_probability")
+    time: list[str] = Field(description="The window, when the problem began, and other times to ask about")
     degraded: list[str] = Field(description="Data sources that did not answer; the ranking has no data from them")
     queries: list[RankedView]
 
@@ -100,9 +107,22 @@ def mcp_server(service: Service) -> MCPServer[None]:
         return _as_tool_error(lambda: PlacesView(systems=list(service.systems), incidents=[r.id for r in service.recorded()]))
 
     @server.tool(annotations=_WRITES)
-    def recommend(report: Report, system: System = None, incident: Incident = None, k: Count = 5) -> AnswerView:
+    def recommend(
+        report: Report,
+        system: System = None,
+        incident: Incident = None,
+        k: Count = 5,
+        since: Since = "",
+        at: At = "",
+        window: Length = "",
+    ) -> AnswerView:
         """Rank the debugging queries that most probably show the root cause behind a report. Nothing is run yet."""
-        return _as_tool_error(lambda: _answer(_ask(service, report, system, incident, k)))
+
+        def ask() -> AnswerView:
+            when = parse_time_range(since, at, window, now=time.time())
+            return _answer(_ask(service, RecommendRequest(report, system or None, incident or None, k, time=when)))
+
+        return _as_tool_error(ask)
 
     @server.tool(annotations=_WRITES)
     def run_query(recommendation_id: AnswerId, query_id: QueryId) -> EvidenceView:
@@ -129,13 +149,13 @@ def mcp_server(service: Service) -> MCPServer[None]:
     return server
 
 
-def _ask(service: Service, report: str, system: str | None, incident: str | None, k: int) -> SavedAnswer:
-    if incident:
-        return service.recommend(RecommendRequest(report, system or None, incident, k))
-    chosen = service.default_system(system or "")
+def _ask(service: Service, asked: RecommendRequest) -> SavedAnswer:
+    if asked.incident:
+        return service.recommend(asked)
+    chosen = service.default_system(asked.system or "")
     if not chosen:
         raise InvalidInputError(f"name a system or an incident; the systems are: {', '.join(service.systems) or 'none'}")
-    return service.recommend(RecommendRequest(report, chosen, k=k))
+    return service.recommend(replace(asked, system=chosen))
 
 
 def _keep(
@@ -160,6 +180,7 @@ def _answer(saved: SavedAnswer) -> AnswerView:
         system=answer.incident.system,
         no_fault_probability=round(answer.no_fault_probability, 4),
         nothing_wrong=round(answer.no_fault_probability, 4),
+        time=list(time_lines(answer)) if saved.recorded is None else [],
         degraded=list(answer.degraded),
         queries=[_ranked(q) for q in answer.queries],
     )

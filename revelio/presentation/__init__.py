@@ -17,6 +17,7 @@ from revelio.presentation.answer import (
 from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.panels import EvidencePanels
 from revelio.presentation.text import headline, text_view
+from revelio.presentation.times import time_lines
 
 __all__ = [
     "AbstainView",
@@ -35,4 +36,5 @@ __all__ = [
     "recommendation_json",
     "result_view",
     "text_view",
+    "time_lines",
 ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.panels import Chart, Groups, Table, Timeline, Tree, Waterfall
+from revelio.question_time import QuestionTime, TimeBasis
 from revelio.types import (
     Cell,
     ColumnRole,
@@ -115,6 +117,38 @@ class AbstainView(BaseModel):
     probability: float
 
 
+class OnsetView(BaseModel):
+    """When a user-facing signal left its own past; times in Unix seconds, ``before`` and ``after`` in ``unit``."""
+
+    at: float
+    until: float | None = Field(description="When it came back; null while it lasts")
+    component: str
+    signal: str
+    unit: str
+    before: float | None
+    after: float | None
+    sigma: float | None = Field(description="Deviation in σ of the values before")
+
+
+class ProposedTimeView(BaseModel):
+    """A time that was found and not applied; ``since``, ``at`` (Unix seconds) and ``window_s`` ask about it."""
+
+    words: str
+    unsure: str = Field(description="Why it was not applied")
+    since: float | None
+    at: float | None
+    window_s: float | None
+
+
+class TimeView(BaseModel):
+    """What the window of an answer goes by."""
+
+    basis: TimeBasis = Field(description="What chose the window: the question, the report, the onset, or the usual length")
+    words: str = Field(description="The words of the report that were applied")
+    onset: OnsetView | None
+    proposals: list[ProposedTimeView]
+
+
 class RecommendationView(BaseModel):
     """The ranked queries for one report."""
 
@@ -126,6 +160,7 @@ class RecommendationView(BaseModel):
     opened_at: float
     window: WindowView
     baseline: WindowView
+    time: TimeView = Field(description="What the window goes by, when the problem began, and other times to ask about")
     no_fault_probability: float = Field(description="Probability that the evidence shows no fault")
     abstain: AbstainView = Field(description="Deprecated: use `no_fault_probability`", json_schema_extra={"deprecated": True})
     outcome: Outcome = Field(
@@ -154,6 +189,7 @@ def recommendation_json(
         opened_at=incident.opened_at,
         window=_window(incident.evidence.window),
         baseline=_window(incident.evidence.baseline),
+        time=_time(recommendation.time),
         no_fault_probability=recommendation.no_fault_probability,
         abstain=AbstainView(probability=recommendation.no_fault_probability),
         outcome=recommendation.outcome,
@@ -203,6 +239,13 @@ def result_view(result: Result, evidence: Evidence, *, panels: bool = False) -> 
         truncated=result.truncated,
         took_ms=result.took_ms,
         panels=[panel for panel in (shown.panels if panels else ()) if not isinstance(panel, Table)],
+    )
+
+
+def _time(time: QuestionTime) -> TimeView:
+    onset = time.onset and OnsetView(**{k: _finite(v) if isinstance(v, float) else v for k, v in asdict(time.onset).items()})
+    return TimeView(
+        basis=time.basis, words=time.words, onset=onset, proposals=[ProposedTimeView(**asdict(p)) for p in time.proposals]
     )
 
 

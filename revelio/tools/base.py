@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from revelio.conventions import Cadence
-from revelio.types import Evidence, Query, Result, Window
+from revelio.types import Evidence, Query, Result, Series, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +56,11 @@ class Measured(Protocol):
 
     def cadence(self, project: str) -> Cadence:
         """How often, and so how long windows are; ``SourceError`` when its backend does not say."""
+
+
+@runtime_checkable
+class Historic(Protocol):
+    """A tool whose backend keeps the signals that users feel for longer than a window."""
+
+    def user_facing(self, project: str, span: Window) -> tuple[Series, ...]:
+        """Those signals over a span of time, with few requests; ``SourceError`` when its backend does not answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -11,6 +12,7 @@ from revelio.presentation import MoveView, ResultView, recommendation_json, resu
 from revelio.recommend_request import RecommendRequest
 from revelio.store import Feedback, SavedAnswer
 from revelio.store.masking import masked_kinds
+from revelio.time_range import time_range
 from webui.api.paging import LINK, Cursor, Limit, cut, decode, encode, link_next
 from webui.api.replay import ReplayedRoute, idempotency_key
 from webui.api.responses import error_responses
@@ -44,9 +46,8 @@ Panels = Annotated[bool, Query(description="Also return how each result is drawn
 )
 def recommend(asked: RecommendationRequest, service: ServiceDep) -> AnswerView:
     """Rank the queries that most likely show the root cause behind a report. Name a system or an incident, not both."""
-    return _view(
-        service.recommend(RecommendRequest(asked.report, asked.system, asked.incident, asked.k, asked.run, asked.opened_at))
-    )
+    when = time_range(asked.since, asked.opened_at, asked.window_s, now=time.time())
+    return _view(service.recommend(RecommendRequest(asked.report, asked.system, asked.incident, asked.k, asked.run, when)))
 
 
 @api.get(

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from revelio.presentation import RecommendationView
 from revelio.store import Verdict
+from revelio.time_range import LONGEST_S
 from revelio.types import Outcome
 
 MAX_NOTE = 4000
@@ -25,6 +26,8 @@ def _writable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_writable)]
+Moment = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)] | Annotated[Text, Field(min_length=1, max_length=60)]
+Length = Annotated[float, Field(gt=0, le=LONGEST_S, allow_inf_nan=False)] | Annotated[Text, Field(min_length=1, max_length=20)]
 Name = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(_writable)]
 
 
@@ -38,9 +41,12 @@ class RecommendationRequest(BaseModel):
     report: Text = Field(description="The problem in the user's own words")
     system: Name | None = Field(None, description="A live system; see `GET /api/v1/systems`")
     incident: Name | None = Field(None, description="A recorded incident; see `GET /api/v1/incidents`")
-    opened_at: float | None = Field(
-        None, ge=0, le=1e11, allow_inf_nan=False, description="When the problem was noticed, in Unix seconds; default: now"
+    opened_at: Moment | None = Field(
+        None,
+        description="When the problem was noticed: Unix seconds, ISO 8601 (UTC without a zone), or like `30m ago`; default: now",
     )
+    since: Moment | None = Field(None, description="When the window begins, as `opened_at`; default: chosen by the system")
+    window_s: Length | None = Field(None, description="How long the window is, in seconds or like `10m`")
     k: int = Field(5, ge=1, le=50, description="How many queries")
     run: bool = Field(False, description="Also run the queries and return their results")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from datetime import UTC
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
@@ -15,10 +16,11 @@ from revelio.incidents.recorded import RecordedIncident
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.store import SavedAnswer
+from revelio.time_range import TimeRange, parse_time_range
 from webui.deps import ServiceDep
 from webui.errors import status_of
-from webui.forms import moment_of, normalize_text, read_form
-from webui.views.contexts import AskPage, Choice, Example
+from webui.forms import normalize_text, read_form, zone_of
+from webui.views.contexts import AskedTime, AskPage, Choice, Example
 from webui.views.filters import masked_words, shorten
 from webui.views.templating import render
 
@@ -30,8 +32,20 @@ _WAIT_S = 0.4
 
 
 @router.get("/")
-def ask(request: Request, service: ServiceDep, incident: str = "", again: str = "", system: str = "") -> Response:
-    """The question: empty, about a system, or filled from a recorded incident or an earlier answer (``again``)."""
+def ask(
+    request: Request,
+    service: ServiceDep,
+    incident: str = "",
+    again: str = "",
+    system: str = "",
+    since: str = "",
+    at: str = "",
+    window: str = "",
+) -> Response:
+    """The question: empty, about a system, or filled from a recorded incident or an earlier answer (``again``).
+
+    ``since``, ``at`` and ``window`` fill the fields of the time, as a proposal on an answer does.
+    """
     report, chosen = "", f"system:{system}" if system in service.systems else ""
     recorded = _recorded(service)
     if again:
@@ -42,7 +56,7 @@ def ask(request: Request, service: ServiceDep, incident: str = "", again: str = 
         if found is None:
             raise NotFoundError(f"no recorded incident {incident!r}; the page's list shows those there are")
         report, chosen = found.report, f"incident:{found.id}"
-    return render(request, _ask_page(service, recorded, report, chosen))
+    return render(request, _ask_page(service, recorded, report, chosen, AskedTime(since, at, window)))
 
 
 @router.post("/r")
@@ -50,20 +64,22 @@ async def answer(request: Request, service: ServiceDep) -> Response:
     """Ask; on to the answer's own address, or back to the question with everything still in it."""
     form = await read_form(request)
     report, about, at = form.get("report", ""), form.get("about", ""), form.get("at", "")
+    since, window = form.get("since", ""), form.get("window", "")
     kind, _, name = about.partition(":")
 
     def ask_it() -> Response:
         try:
             if kind not in ("system", "incident") or not name:
                 raise InvalidInputError("choose a system or a recorded incident")
-            opened_at = moment_of(at, form.get("behind", ""), time.time())
-            if opened_at is not None and kind == "incident":
+            zone = zone_of(form.get("behind", ""))
+            when = parse_time_range(since, at, window, now=time.time(), zone=zone or UTC)
+            if when != TimeRange() and kind == "incident":
                 raise InvalidInputError("a recorded incident has its own time; clear the time, or choose a live system")
             system, incident = (name, None) if kind == "system" else (None, name)
-            question = RecommendRequest(normalize_text(report), system=system, incident=incident, opened_at=opened_at)
+            question = RecommendRequest(normalize_text(report), system=system, incident=incident, time=when, zone=zone)
             return RedirectResponse(f"/r/{service.recommend(question).id}", 303)
         except RevelioError as error:
-            page = _ask_page(service, _recorded(service), report, about, at, refused=str(error))
+            page = _ask_page(service, _recorded(service), report, about, AskedTime(since, at, window), str(error))
             return render(request, page, status=status_of(error))
 
     return await run_in_threadpool(ask_it)
@@ -76,7 +92,12 @@ def no_answer() -> Response:
 
 
 def _ask_page(
-    service: Service, recorded: tuple[RecordedIncident, ...], report: str, chosen: str, at: str = "", refused: str = ""
+    service: Service,
+    recorded: tuple[RecordedIncident, ...],
+    report: str,
+    chosen: str,
+    when: AskedTime | None = None,
+    refused: str = "",
 ) -> AskPage:
     health = service.health.look(service.systems, _WAIT_S)
     systems = tuple(_live_choice(name, health[name]) for name in service.systems)
@@ -89,7 +110,7 @@ def _ask_page(
         examples=_examples(recorded),
         max_chars=service.settings.max_report_chars,
         masks=masked_words(service.settings.mask),
-        at=at,
+        when=when or AskedTime(),
         refused=refused,
         troubles=tuple(t for t in service.troubles() if t != refused),
     )

@@ -120,7 +120,7 @@ function count(box) {
 // A time is typed on the asker's own clock: the server is told how far that is from UTC at that moment.
 function stampZone(form) {
   const typed = form.elements.at?.value;
-  if (form.elements.behind) form.elements.behind.value = typed ? new Date(typed).getTimezoneOffset() : "";
+  if (form.elements.behind) form.elements.behind.value = (typed ? new Date(typed) : new Date()).getTimezoneOffset();
 }
 
 function when(part) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from revelio.health import Health
@@ -43,8 +43,22 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedTime:
+    """The fields of the time, as typed."""
+
+    since: str = ""
+    at: str = ""
+    window: str = ""
+
+    @property
+    def any(self) -> bool:
+        """Whether one is filled."""
+        return bool(self.since or self.at or self.window)
+
+
+@dataclass(frozen=True, slots=True)
 class AskPage(Page):
-    """The ask form, empty or rejected: ``at`` is the time as typed, ``masks`` names what is masked before saving.
+    """The ask form, empty or rejected: ``when`` is the time as typed, ``masks`` names what is masked before saving.
 
     ``troubles`` says why Revelio cannot answer at present.
     """
@@ -58,7 +72,7 @@ class AskPage(Page):
     examples: tuple[Example, ...]
     max_chars: int
     masks: str
-    at: str = ""
+    when: AskedTime = field(default_factory=AskedTime)
     refused: str = ""
     troubles: tuple[str, ...] = ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from revelio.presentation.pictures import picture
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.store import SavedAnswer, Verdict
+from revelio.time_range import parse_time_range
 from revelio.types import Evidence, RankedQuery, Result
 
 log = logging.getLogger(__name__)
@@ -80,7 +82,8 @@ class Answering:
 
     def _answer(self, destination: Destination, asked: Asked, system: str) -> None:
         report = asked.report or "what happened here?"
-        saved = self._service.recommend(RecommendRequest(report, system or None, asked.incident or None, k=_QUERIES))
+        when = parse_time_range(asked.since, asked.at, asked.window, now=time.time())
+        saved = self._service.recommend(RecommendRequest(report, system or None, asked.incident or None, k=_QUERIES, time=when))
         destination.edit(self.message(saved))
 
     def _run(self, destination: Destination, answer_id: str, query_id: str, user: str) -> None:

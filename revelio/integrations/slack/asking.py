@@ -4,35 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 HELP = (
     "Paste a report, and Revelio ranks the debugging queries most likely to show its root cause: "
     "`/revelio checkout takes ages since lunch`. Start with `system:NAME` for a live system, or `incident:ID` for a "
-    "recorded incident. Mention Revelio in a thread and it reads the thread."
+    "recorded incident; `since:14:20`, `at:14:20` and `window:20m` say when, in UTC. "
+    "Mention Revelio in a thread and it reads the thread."
 )
 _LINK = re.compile(r"<(?:https?|mailto):[^|>]*\|([^>]*)>|<((?:https?|mailto):[^|>]*)>|<[@#!][^|>]*(?:\|([^>]*))?>")
-_PLACE = re.compile(r"^\s*(system|incident):(\S+)\s*")
+_OPTION = re.compile(r"^\s*(system|incident|since|at|window):(?:\"([^\"]*)\"|(\S+))\s*")
 _BLANKS = re.compile(r"[ \t]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: a report, and where it is about when the person said so."""
+    """A question: a report, and where and when it is about if the person said so."""
 
     report: str
     system: str = ""
     incident: str = ""
+    since: str = ""
+    at: str = ""
+    window: str = ""
 
 
 def read(text: str, limit: int) -> Asked:
     """A message as Slack sends it. A report over ``limit`` characters loses its middle."""
     words = plain(text)
-    place = _PLACE.match(words)
-    report = _middle_out(words[place.end() :].strip() if place else words.strip(), limit)
-    named = {place.group(1): place.group(2)} if place else {}
-    return Asked(report, named.get("system", ""), named.get("incident", ""))
+    named: dict[str, str] = {}
+    while option := _OPTION.match(words):
+        named[option[1]] = option[2] or option[3] or ""
+        words = words[option.end() :]
+    return Asked(_middle_out(words.strip(), limit), **named)
 
 
 def read_thread(messages: Iterable[Mapping[str, Any]], mention: str, limit: int) -> Asked:
@@ -48,7 +53,7 @@ def read_thread(messages: Iterable[Mapping[str, Any]], mention: str, limit: int)
             continue
         lines.append(plain(text).strip())
     lines.append(asked.report)
-    return Asked(_middle_out("\n".join(line for line in lines if line), limit), asked.system, asked.incident)
+    return replace(asked, report=_middle_out("\n".join(line for line in lines if line), limit))
 
 
 def plain(text: str) -> str:

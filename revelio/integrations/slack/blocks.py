@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from revelio.clean_text import printable
-from revelio.presentation import evidence_panels, text_view
+from revelio.presentation import evidence_panels, text_view, time_lines
 from revelio.store import Feedback, SavedAnswer, Verdict
 from revelio.types import Evidence, RankedQuery, Result, fill
 
@@ -37,6 +37,8 @@ def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "") -> Me
     """
     answer = saved.recommendation
     blocks: list[Block] = [_rich(_head(saved))]
+    if saved.recorded is None:
+        blocks.append(_rich([_text("\n".join(time_lines(answer)), italic=True)]))
     for name in answer.degraded:
         blocks.append(_rich([_text(f"⚠ {name} did not answer: the ranking has no data from it")]))
     if not answer.queries:

@@ -53,9 +53,9 @@ def readings(profile: Profile, own: Iterable[Metric], scope: Scope, step_s: floa
     ]
 
 
-def read(ask: Range, wanted: Sequence[Reading], profile: Profile) -> tuple[Series, ...]:
+def read(ask: Range, wanted: Sequence[Reading], profile: Profile, requests: int = REQUESTS) -> tuple[Series, ...]:
     """The series of all readings; ``SourceError`` when none of them can be had. Of an entity the first convention holds."""
-    size = max(1, math.ceil(len(wanted) / REQUESTS))
+    size = max(1, math.ceil(len(wanted) / requests))
     parts = [wanted[i : i + size] for i in range(0, len(wanted), size)]
     with Workers(max_workers=AT_ONCE) as pool:
         answered = [pair for part in pool.map(lambda some: _ask(ask, some), parts) for pair in part]

@@ -13,6 +13,7 @@ from revelio.conventions import Cadence, Profile, recorded_profile
 from revelio.discovery.store import Profiles
 from revelio.errors import SourceError
 from revelio.numbers import format_value
+from revelio.onset import USER_FACING
 from revelio.settings import Backend
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
@@ -27,6 +28,9 @@ MAX_POINTS = 600
 
 SNAPSHOT_POINTS = 140
 """Points of a series in a snapshot: enough for twenty in a window that is a seventh of the whole."""
+
+HISTORY_POINTS, HISTORY_REQUESTS = 240, 2
+"""Points of a series, and requests, of a look further back."""
 
 MAX_SERIES = 50
 
@@ -84,6 +88,16 @@ class Prometheus:
             entities=tuple(sorted({s.entity for s in found})),
             series=found,
         )
+
+    def user_facing(self, project: str, span: Window) -> tuple[Series, ...]:
+        """The signals of ``onset.USER_FACING`` that are there, with ``HISTORY_REQUESTS`` range queries."""
+        profile = self.discover(project)
+        scope = Scope(project, Window(span.end, span.end), span)
+        step_s = profile.step_s(span.seconds, HISTORY_POINTS)
+        wanted = [r for r in readings(profile, (), scope, step_s) if r.metric in USER_FACING]
+        if not wanted:
+            return ()
+        return read(lambda text: self._range(text, scope, step_s), wanted, profile, HISTORY_REQUESTS)
 
     def render(self, query: Query, scope: Scope) -> str:
         """PromQL, in the conventions that were found last, else in those of the bundled incidents."""

@@ -328,7 +328,7 @@ def test_a_run_in_the_order_of_what_came_back_stays_in_it(client: TestClient) ->
     ("fields", "status", "words"),
     [
         ({"about": "system:shop", "at": "2026-11-21T10:00", "behind": "-120"}, 303, ""),
-        ({"about": "system:shop", "at": "lunch"}, 422, "is no date and time"),
+        ({"about": "system:shop", "at": "lunch"}, 422, "is no time"),
         ({"about": "system:shop", "at": "2999-01-01T00:00"}, 422, "has not come yet"),
         ({"about": "system:shop", "at": "2026-01-01T00:00", "behind": "5000"}, 422, "No time zone"),
         ({"about": "incident:shop-0001", "at": "2026-01-01T00:00"}, 422, "has its own time"),
