@@ -51,7 +51,7 @@ def candidates(catalog: Catalog, there: Inventory | Iterable[Entity]) -> tuple[Q
     names: dict[str, list[str]] = {}
     for entity in sorted(there.entities):
         names.setdefault(entity.kind, []).append(entity.name)
-    templates = [t for t in catalog.templates if (t.tool in there.sources if there.sources is not None else _in_recordings(t))]
+    templates = [t for tool in catalog.tools for t in tool.asked(there.sources) if there.sources is not None or _in_recordings(t)]
     share = _share([_count(template, names) for template in templates])
     bound = (
         Query(template, tuple(sorted(binding.items())))
@@ -68,12 +68,17 @@ def not_asked(catalog: Catalog, evidence: Evidence) -> tuple[str, ...]:
     asked = Counter(t.tool for t in {q.template.id: q.template for q in candidates(catalog, inventory(evidence))}.values())
     told = []
     for tool in catalog.tools:
-        left = len(tool.templates) - asked[tool.name]
-        if not left:
+        names = {p.name: p.title for p in catalog.products if p.tool == tool.name}
+        here = [title for name, title in names.items() if name in evidence.sources]
+        silent = [names[p.name] for name in evidence.missing if (p := catalog.product(name)) and p.name in names]
+        every = len(tool.asked(evidence.sources)) if here else len(tool.templates)
+        left = every - asked[tool.name]
+        if left <= 0:
             continue
-        silent = "does not answer" if tool.name in evidence.missing else "is not connected"
-        why = "holds nothing that they read" if tool.name in evidence.sources else silent
-        told.append(f"{tool.title} {why}: {left} of its {len(tool.templates)} questions are not asked")
+        why = "does not answer" if silent else "is not connected"
+        why = "holds nothing that they read" if here else why
+        title = " and ".join(here or silent or [tool.title])
+        told.append(f"{title} {why}: {left} of its {every} questions are not asked")
     return tuple(told)
 
 

@@ -65,16 +65,16 @@ def coverage(system: System, now: float | None = None) -> Coverage:
         t.tool for t in {q.template.id: q.template for q in candidates(system.catalog, inventory(evidence))}.values()
     )
     sources = {}
-    for tool in system.catalog.tools:
-        state = states.get(tool.name)
-        if state is None:
-            continue
-        answers = state.up and tool.name in (evidence.sources or ())
+    for source in system.sources.all:
+        state = states[source.name]
+        tool = next(t for t in system.catalog.tools if t.name == source.product.tool)
+        answers = state.up and source.name not in evidence.missing
         detail = state.detail if answers or not state.up else broken or f"{state.detail}, but gives no snapshot within the limit"
         if answers and not usable[tool.name]:
             detail += "; it holds nothing that any question reads"
         good = answers and usable[tool.name] > 0
-        sources[tool.name] = SourceCoverage("good" if good else "absent", detail, usable[tool.name], len(tool.templates))
+        every = len(tool.asked([source.product.name]))
+        sources[source.name] = SourceCoverage("good" if good else "absent", detail, usable[tool.name], every)
     return Coverage(sources, _signals(profile, evidence), _templates(system, evidence, usable), profile.notes if profile else ())
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class ProfileSettings(BaseModel):
-    """What discovery would find out, where it is to be something else (prometheus)."""
+    """What discovery would find out, where it is to be something else (prometheus, loki)."""
 
     model_config = ConfigDict(extra="forbid")
     scrape_interval_s: float | None = Field(None, gt=0, description="Seconds between scrapes; found out when not set")

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from revelio.candidates import Inventory, candidates, inventory, not_asked
 from revelio.catalog import Catalog
-from revelio.encoders.query import EncodedIncident
 from revelio.errors import NotFoundError
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
 from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange, rank_change
 from revelio.ranker.rerank import Reranked, rerank
-from revelio.ranker.scoring import Ranking
 from revelio.ranker.session import Ranker
 from revelio.telemetry import traced
 from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
@@ -41,7 +39,6 @@ class Recommender:
         """``catalog`` gives the tools, and the candidates of incidents that carry none."""
         self.ranker = ranker
         self.catalog = catalog
-        self._titles = {t.name: t.title for t in catalog.tools}
 
     @property
     def model(self) -> str:
@@ -71,7 +68,8 @@ class Recommender:
         encoded = self.ranker.encode(incident, queries)
         ranking = self.ranker.ranking(encoded)
         first = ranking.order(k).tolist()
-        ranked = tuple(_ranked(queries[i], rank, self._factors(encoded, ranking, i)) for rank, i in enumerate(first, 1))
+        titles = self.catalog.titles(incident.evidence.sources)
+        ranked = tuple(_ranked(queries[i], rank, factors(encoded, ranking, i, titles)) for rank, i in enumerate(first, 1))
         return self._answer(incident, ranked, ranking.abstain, began)
 
     def find(self, incident: Incident, query_id: str) -> RankedQuery:
@@ -82,7 +80,8 @@ class Recommender:
             raise NotFoundError(f"no query {query_id!r} among the candidates of this incident")
         encoded = self.ranker.encode(incident, queries)
         ranking = self.ranker.ranking(encoded)
-        return _ranked(queries[index], ranking.order().tolist().index(index) + 1, self._factors(encoded, ranking, index))
+        titles = self.catalog.titles(incident.evidence.sources)
+        return _ranked(queries[index], ranking.order().tolist().index(index) + 1, factors(encoded, ranking, index, titles))
 
     @traced("revelio.rerank")
     def rerank(self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5) -> Reranking:
@@ -102,12 +101,13 @@ class Recommender:
             return Reranking(answer, tuple(RankChange(q.rank, "") for q in kept))
         reranked = rerank(self.ranker, incident, queries, found)
         order = reranked.order()
+        titles = self.catalog.titles(incident.evidence.sources)
         shown = [i for rank, i in enumerate(order) if rank < k or i in was]
         before = {i: q.rank for i, q in was.items()}
         before |= {i: rank for rank, i in enumerate(reranked.before.order().tolist(), 1) if i not in was}
         ranked, rank_changes = [], []
         for rank, i in enumerate(shown, 1):
-            now, known = _ranked(queries[i], rank, self._reranked_factors(reranked, i)), was.get(i)
+            now, known = _ranked(queries[i], rank, _reranked_factors(reranked, i, titles)), was.get(i)
             if known is not None:
                 now = replace(known, rank=rank, probability=now.probability, factors=now.factors)
             ranked.append(now)
@@ -123,13 +123,11 @@ class Recommender:
         left = not_asked(self.catalog, incident.evidence)
         return Recommendation(incident, ranked, no_fault, self.model, incident.evidence.missing, took_ms, left)
 
-    def _factors(self, encoded: EncodedIncident, ranking: Ranking, index: int) -> tuple[Factor, ...]:
-        return factors(encoded, ranking, index, self._titles)
 
-    def _reranked_factors(self, reranked: Reranked, index: int) -> tuple[Factor, ...]:
-        parts = self._factors(reranked.encoded, reranked.after, index)
-        left = float(reranked.log_left[index])
-        return (*parts, Factor("results", left, (_LEFT,))) if left else parts
+def _reranked_factors(reranked: Reranked, index: int, titles: Mapping[str, str]) -> tuple[Factor, ...]:
+    parts = factors(reranked.encoded, reranked.after, index, titles)
+    left = float(reranked.log_left[index])
+    return (*parts, Factor("results", left, (_LEFT,))) if left else parts
 
 
 def _ranked(query: Query, rank: int, parts: tuple[Factor, ...]) -> RankedQuery:

@@ -255,8 +255,10 @@ class Service:
         return SystemSnapshot(at, self.system(system).snapshot(at))
 
     def tool_title(self, ranked: RankedQuery) -> str:
-        """The tool's display name; its plain name when the catalog does not have it."""
+        """The display name of what answers it: of its source, else of its tool, whose plain name stands in where it has none."""
         name = ranked.query.template.tool
+        if ranked.source:
+            return ranked.source
         try:
             return next((t.title for t in self.catalog.tools if t.name == name), name)
         except CatalogError:
@@ -289,7 +291,8 @@ class Service:
 
 def _rendered(place: AnySystem, incident: Incident, ranked: RankedQuery) -> RankedQuery:
     evidence = incident.evidence
-    return replace(ranked, text=place.render(ranked.query, evidence), link=place.link(ranked.query, evidence))
+    query = ranked.query
+    return replace(ranked, text=place.render(query, evidence), link=place.link(query, evidence), source=place.source(query))
 
 
 @traced("revelio.run")

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from revelio.access_settings import AccessSettings
 from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
@@ -33,11 +34,14 @@ def _without_password(page: str) -> str:
 _Page = Annotated[str, AfterValidator(_without_password)]
 
 
-class Backend(BaseModel):
-    """One tool's backend in one system."""
+class Backend(AccessSettings):
+    """One backend of one system."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     url: str = Field(description="Address that Revelio queries, for example http://prometheus:9090")
+    product: str = Field(
+        "", description="What it is, such as `loki`, where its name does not say so: a system may have several of one kind"
+    )
     link: _Page = Field(
         "", pattern=_PAGE, description="Base address for deep links (elasticsearch: a Kibana), as browsers reach it"
     )

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from revelio.catalog import Catalog
-from revelio.clean_text import redact, secrets_in
+from revelio.clean_text import redact
 from revelio.conventions import Cadence
 from revelio.deadline import end, until
 from revelio.discovery.cadence import USUAL_S
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
+from revelio.merged import join, merge
 from revelio.settings import Backend, SystemSettings
+from revelio.sources import Source, Sources, make_sources
 from revelio.telemetry import traced
 from revelio.time_range import TimeRange
+from revelio.tools.access import Access
 from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.registry import make_tool
@@ -54,13 +57,14 @@ class System:
     def __init__(
         self, name: str, settings: SystemSettings, catalog: Catalog, tools: Mapping[str, Tool], limits: Limits | None = None
     ) -> None:
-        """``tools`` are those with a backend here; the catalog may name more."""
+        """``tools`` are those with a backend here, by the name of that; the catalog may name more."""
         self.name = name
         self.settings = settings
         self.catalog = catalog
         self.tools = dict(tools)
         self.limits = limits or Limits()
-        self._secrets = {name: secrets_in(backend.url) for name, backend in settings.backends.items()}
+        self.sources = Sources(settings, catalog, tools)
+        self._access = {name: Access(name, backend.url, backend) for name, backend in settings.backends.items()}
         self._inventory: SingleFlightCache[tuple[Entity, ...]] = SingleFlightCache(64, INVENTORY_S)
         self._concurrency = {name: ConcurrencyLimit(name, self.limits.seconds) for name in self.tools}
 
@@ -114,7 +118,8 @@ class System:
         for name, part in seen.items():
             self._inventory.put(f"{where.project} {name}", part.entities)
         known = {e for name in missing for e in self._inventory.get(f"{where.project} {name}") or ()}
-        whole = replace(merge(where, seen.values(), missing), sources=tuple(sorted(seen)))
+        products = {s.product.name for s in self.sources.all if s.name in seen}
+        whole = replace(merge(where, seen.values(), missing), sources=tuple(sorted(products)))
         return replace(whole, entities=tuple(sorted(known | set(whole.entities)))) if known else whole
 
     def scope(self, evidence: Evidence) -> Scope:
@@ -122,30 +127,43 @@ class System:
         return Scope(self.project, evidence.window, evidence.baseline)
 
     def retrospective(self, query: Query) -> bool:
-        """Whether its backend can answer for a past window."""
-        tool = self.tools.get(query.template.tool)
-        return tool is None or tool.retrospective
+        """Whether its backends can answer for a past window."""
+        return all(source.tool.retrospective for source in self._asked(query))
+
+    def source(self, query: Query) -> str:
+        """The title of what answers it; "" where that of its tool says it."""
+        return self.sources.title(query, self._asked(query))
 
     def render(self, query: Query, scope: Scope | Evidence) -> str:
-        """The query in its tool's own language."""
-        tool = self.tools.get(query.template.tool) or _unconnected(self.catalog, query.template.tool, Backend(url=""))
+        """The query in the language of the source that answers it."""
+        for source in self._asked(query):
+            return source.tool.render(source.query(query), self._scope(scope))
+        tool = _unconnected(self.catalog, query.template.tool, Backend(url=""))
         return _plain(query) if tool is None else tool.render(query, self._scope(scope))
 
     def link(self, query: Query, scope: Scope | Evidence) -> str | None:
-        """The URL that opens it in the page of its tool."""
-        tool = self.tools.get(query.template.tool)
-        return None if tool is None else tool.link(query, self._scope(scope))
+        """The URL that opens it in the page of the source that answers it."""
+        links = (source.tool.link(source.query(query), self._scope(scope)) for source in self._asked(query))
+        return next((link for link in links if link), None)
 
     def run(self, query: Query, scope: Scope | Evidence) -> Result:
-        """Execute it in the scope of the evidence; ``SourceError`` when its backend fails."""
+        """Execute it in the scope of the evidence; ``SourceError`` when its backend fails.
+
+        Of several backends those that fail are left out, unless all do.
+        """
         name = query.template.tool
-        tool = self.tools.get(name)
-        if tool is None:
+        asked = self._asked(query)
+        if not asked:
             raise SourceError(name, f"no backend is set up; name one under [systems.{self.name}.backends.{name}] in revelio.toml")
         began = time.perf_counter()
         where, deadline = self._scope(scope), end(REQUESTS * self.limits.seconds + GRACE_S)
         with until(deadline):
-            result = self._in_time(name, self._concurrency[name].submit(lambda: tool.run(query, where)), deadline)
+            runs = {s.name: self._concurrency[s.name].submit(lambda s=s: s.tool.run(s.query(query), where)) for s in asked}  # type: ignore[misc]
+        answers = self._answers(runs, deadline)
+        results = {n: answer for n, answer in answers.items() if isinstance(answer, Result)}
+        if not results:
+            raise next(answer for answer in answers.values() if isinstance(answer, SourceError))
+        result = join(results)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
 
     def close(self) -> None:
@@ -164,11 +182,21 @@ class System:
     def _scope(self, scope: Scope | Evidence) -> Scope:
         return scope if isinstance(scope, Scope) else self.scope(scope)
 
+    def _asked(self, query: Query) -> tuple[Source, ...]:
+        return self.sources.asked(query, self._holds)
+
+    def _holds(self, source: str, entity: Entity) -> bool | None:
+        known = self._inventory.get(f"{self.project} {source}")
+        return None if known is None else entity in known
+
     def _all(self, asks: Mapping[str, Callable[[], T]]) -> dict[str, T | SourceError]:
         """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
         deadline = end(self.limits.seconds + GRACE_S)
         with until(deadline):
             futures = {name: self._concurrency[name].submit(ask) for name, ask in asks.items()}
+        return self._answers(futures, deadline)
+
+    def _answers(self, futures: Mapping[str, Future[T]], deadline: float) -> dict[str, T | SourceError]:
         found: dict[str, T | SourceError] = {}
         for name, answer in futures.items():
             try:
@@ -181,8 +209,9 @@ class System:
         try:
             return answer.result(timeout=max(0.0, deadline - time.monotonic()))
         except SourceError as error:
-            if any(secret in error.reason for secret in self._secrets.get(name, ())):
-                raise SourceError(name, redact(error.reason, self._secrets[name])) from None
+            secrets = self._access[name].secrets() if name in self._access else ()
+            if any(secret in error.reason for secret in secrets):
+                raise SourceError(name, redact(error.reason, secrets)) from None
             raise
         except TimeoutError as error:
             if answer.done():
@@ -206,6 +235,10 @@ class RecordedSystem:
     def project(self) -> str:
         """The project name in its backends."""
         return self.settings.project or self.name
+
+    def source(self, query: Query) -> str:
+        """Nothing but the tool is known of who answered."""
+        return ""
 
     def ping(self) -> tuple[ToolState, ...]:
         """A recording always answers."""
@@ -240,7 +273,9 @@ class RecordedSystem:
     def _tool(self, query: Query) -> Tool | None:
         name = query.template.tool
         if name not in self._tools:
-            self._tools[name] = _unconnected(self.catalog, name, self.settings.backends.get(name) or Backend(url=""))
+            named = {p.tool: b for n, b in self.settings.backends.items() if (p := self.catalog.product(b.product or n))}
+            own = self.settings.backends.get(name) or named.get(name)
+            self._tools[name] = _unconnected(self.catalog, name, own or Backend(url=""))
         return self._tools[name]
 
     def _scope(self, scope: Scope | Evidence) -> Scope:
@@ -253,24 +288,7 @@ AnySystem = System | RecordedSystem
 def open_system(name: str, settings: SystemSettings, catalog: Catalog, timeout_s: float = 5.0) -> System:
     """The system with a tool for every backend that its settings name and the catalog knows. Connects to nothing yet."""
     limits = Limits(seconds=timeout_s)
-    made = {t.name: make_tool(t, settings.backends[t.name], limits) for t in catalog.tools if t.name in settings.backends}
-    return System(name, settings, catalog, {n: tool for n, tool in made.items() if tool is not None}, limits)
-
-
-def merge(scope: Scope, parts: Iterable[Evidence], missing: tuple[str, ...] = ()) -> Evidence:
-    """One evidence of all parts, in a stable order."""
-    parts = tuple(parts)
-    return Evidence(
-        window=scope.window,
-        baseline=scope.baseline,
-        entities=tuple(sorted({e for p in parts for e in p.entities})),
-        series=tuple(s for p in parts for s in p.series),
-        logs=tuple(x for p in parts for x in p.logs),
-        spans=tuple(s for p in parts for s in p.spans),
-        changes=tuple(sorted((c for p in parts for c in p.changes), key=lambda c: (c.at, c.entity, c.field))),
-        features=tuple(f for p in parts for f in p.features),
-        missing=missing,
-    )
+    return System(name, settings, catalog, make_sources(settings, catalog, limits), limits)
 
 
 def _unconnected(catalog: Catalog, tool: str, backend: Backend) -> Tool | None:

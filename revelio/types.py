@@ -311,7 +311,10 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class RankedQuery:
-    """A query with its place in the ranking. The factors' log-probabilities add up to the log of ``probability``."""
+    """A query with its place in the ranking. The factors' log-probabilities add up to the log of ``probability``.
+
+    ``source`` is the title of what answers it, where that is not what its tool is named after: Loki, for a question about logs.
+    """
 
     query: Query
     rank: int
@@ -320,6 +323,7 @@ class RankedQuery:
     text: str = ""
     link: str | None = None
     result: Result | None = None
+    source: str = ""
 
     @property
     def answered(self) -> bool:

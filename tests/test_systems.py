@@ -12,8 +12,9 @@ import pytest
 from revelio.catalog import Catalog, bundled_catalog, load_catalog
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
+from revelio.merged import merge
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import INVENTORY_S, RecordedSystem, System, merge, open_system
+from revelio.systems import INVENTORY_S, RecordedSystem, System, open_system
 from revelio.tools.base import Limits, Scope
 from revelio.types import (
     Entity,

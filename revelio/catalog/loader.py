@@ -2,105 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from revelio.bounded_file import read_bounded
 from revelio.bounded_yaml import DeepError, Loader, check_depth
+from revelio.catalog.products import Product
+from revelio.catalog.specs import Catalog, Metric, ResultForm, ToolSpec
 from revelio.conventions import signals
 from revelio.errors import CatalogError
-from revelio.types import NO_ROLE, Blank, ColumnRole, Direction, QueryTemplate, Reading, ResultKind
+from revelio.types import Blank, ColumnRole, QueryTemplate, Reading, ResultKind
+
+M = TypeVar("M", bound=BaseModel)
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _AMBIENT = frozenset({"window", "baseline", "project"})
 """Placeholders that are filled by the run itself, not by an entity."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A series that a snapshot reads for every entity of one kind. A count that is not there may be zero.
-
-    ``query`` reads it with one request, and ``label`` names the entity there; a signal has neither, a convention reads it.
-    """
-
-    name: str
-    query: str
-    entity: str
-    label: str
-    unit: str
-    noise_floor: float
-    direction: Direction
-    absent_is_zero: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ResultForm:
-    """What the rows of a template are: the kind of the result, and the role of each column by its position."""
-
-    kind: ResultKind = "table"
-    roles: tuple[ColumnRole, ...] = ()
-
-    def roles_of(self, columns: tuple[str, ...]) -> tuple[ColumnRole, ...]:
-        """One role for each column; none has one where their number differs."""
-        return self.roles if len(self.roles) == len(columns) else (NO_ROLE,) * len(columns)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    """One tool as its YAML file declares it. ``metrics`` is what a snapshot reads, where the tool has series.
-
-    ``forms`` holds the form of results by template id, where that is more than a table.
-    """
-
-    name: str
-    title: str
-    about: str
-    templates: tuple[QueryTemplate, ...]
-    metrics: tuple[Metric, ...] = ()
-    forms: Mapping[str, ResultForm] = field(default_factory=dict, hash=False)
-
-    def form_of(self, template: QueryTemplate) -> ResultForm:
-        """The form of a template's results."""
-        return self.forms.get(template.id, ResultForm())
-
-    @property
-    def shown(self) -> tuple[Metric, ...]:
-        """The metrics that some template reads."""
-        read = {r.metric for t in self.templates for r in t.reads}
-        return tuple(m for m in self.metrics if m.name in read)
-
-
-@dataclass(frozen=True, slots=True)
-class Catalog:
-    """All tools, in the order of their files."""
-
-    tools: tuple[ToolSpec, ...]
-
-    @property
-    def templates(self) -> tuple[QueryTemplate, ...]:
-        """Every template of every tool."""
-        return tuple(t for tool in self.tools for t in tool.templates)
-
-    def template(self, template_id: str) -> QueryTemplate:
-        """The template with that id; ``CatalogError`` when there is none."""
-        for template in self.templates:
-            if template.id == template_id:
-                return template
-        raise CatalogError(f"no template {template_id!r}; `revelio catalog list` shows those there are")
-
-    @property
-    def digest(self) -> str:
-        """12 hex digits that change when any template changes."""
-        return hashlib.sha256(repr([asdict(t) for t in self.templates]).encode()).hexdigest()[:12]
 
 
 class _ReadingFile(BaseModel):
@@ -136,6 +61,15 @@ class _MetricFile(BaseModel):
     noise_floor: FiniteFloat = Field(0.0, validation_alias=AliasChoices("noise_floor", "noise"))  # `noise`: deprecated alias
     direction: str = Field("up", pattern="^(up|down|both)$")
     absent_is_zero: bool = False
+
+
+class _ProductFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    product: str = Field(pattern=r"^[A-Za-z0-9_\-]+$")
+    tool: str
+    title: str
+    bodies: dict[str, str | dict[str, Any]] | None = None
+    templates: list[_TemplateFile] = []
 
 
 class _ToolFile(BaseModel):
@@ -175,7 +109,7 @@ def load_catalog(*paths: Path) -> Catalog:
             )
     if not tools:
         raise CatalogError(f"{', '.join(map(str, paths)) or 'catalog'}:1: no tool is declared")
-    return Catalog(tuple(tools.values()))
+    return Catalog(tuple(_with_products(tool) for tool in tools.values()))
 
 
 def _joined(first: ToolSpec, more: ToolSpec, where: str) -> ToolSpec:
@@ -190,6 +124,34 @@ def _joined(first: ToolSpec, more: ToolSpec, where: str) -> ToolSpec:
     )
 
 
+def _with_products(tool: ToolSpec) -> ToolSpec:
+    """The tool and those bundled products that can answer each question of theirs there."""
+    ids = {t.id for t in tool.templates}
+    own = tuple(p for p in bundled_products() if p.tool == tool.name)
+    forms = {t: form for p, of in _bundled_products() for t, form in of.items() if p.tool == tool.name}
+    kept = tuple(replace(p, templates=tuple(t for t in p.templates if t.id not in ids)) for p in own)
+    return replace(tool, products=kept, forms={**forms, **tool.forms})
+
+
+def bundled_products() -> tuple[Product, ...]:
+    """The products that ship with Revelio."""
+    return tuple(product for product, _ in _bundled_products())
+
+
+@cache
+def _bundled_products() -> tuple[tuple[Product, Mapping[str, ResultForm]], ...]:
+    folder = Path(str(files("revelio.catalog"))) / "products"
+    return tuple(found for path in sorted(folder.glob("*.yaml")) for found in _products(path))
+
+
+def _products(path: Path) -> Iterator[tuple[Product, Mapping[str, ResultForm]]]:
+    for node, document in _documents(path.read_text(encoding="utf-8"), str(path)):
+        parsed = _validated(_ProductFile, document, node, str(path))
+        bodies = None if parsed.bodies is None else {k: _body(v) for k, v in parsed.bodies.items()}
+        own = _templates(parsed.templates, parsed.tool, node, str(path))
+        yield Product(parsed.product, parsed.tool, parsed.title, bodies, own), _forms(parsed.templates)
+
+
 @cache
 def bundled_catalog() -> Catalog:
     """The catalog that ships with Revelio."""
@@ -198,13 +160,18 @@ def bundled_catalog() -> Catalog:
 
 
 def _parse(text: str, name: str) -> list[tuple[ToolSpec, yaml.Node]]:
+    return [(_tool(_validated(_ToolFile, document, node, name), node, name), node) for node, document in _documents(text, name)]
+
+
+def _documents(text: str, name: str) -> list[tuple[yaml.Node, object]]:
+    """Every document that says something."""
     try:
         check_depth(text)
         nodes = list(yaml.compose_all(text, Loader=Loader))
         for node in nodes:
             _refuse_twins(node, name)
-        documents = [yaml.SafeLoader("").construct_document(node) for node in nodes]
-        return [found for found in map(partial(_document, name), nodes, documents) if found is not None]
+        read = [(node, yaml.SafeLoader("").construct_document(node)) for node in nodes]
+        return [(node, document) for node, document in read if document is not None]
     except (RecursionError, DeepError) as error:
         raise CatalogError(f"{name}:1: nested too deeply to be a catalog") from error
     except yaml.MarkedYAMLError as error:
@@ -214,22 +181,29 @@ def _parse(text: str, name: str) -> list[tuple[ToolSpec, yaml.Node]]:
         raise CatalogError(f"{name}:1: not valid YAML: {error}") from error
 
 
-def _document(name: str, node: yaml.Node, document: object) -> tuple[ToolSpec, yaml.Node] | None:
-    if document is None:
-        return None
+def _validated(model: type[M], document: object, node: yaml.Node, name: str) -> M:
     try:
-        parsed = _ToolFile.model_validate(document)
+        return model.model_validate(document)
+    except RecursionError as error:
+        raise CatalogError(f"{name}:1: nested too deeply to be a catalog") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"]) or "document"
         raise CatalogError(f"{name}:{_line(node, first['loc'])}: {where}: {first['msg']}") from error
-    return _tool(parsed, node, name), node
 
 
 def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
+    templates = _templates(parsed.templates, parsed.tool, node, name)
+    known = signals().values() if parsed.signals else ()
+    metrics = [Metric(s.name, "", s.entity, "", s.unit, s.noise_floor, s.direction, s.absent_is_zero) for s in known]
+    metrics += [Metric(name=k, **v.model_dump()) for k, v in parsed.metrics.items()]
+    return ToolSpec(parsed.tool, parsed.title or parsed.tool, parsed.about, templates, tuple(metrics), _forms(parsed.templates))
+
+
+def _templates(items: list[_TemplateFile], tool: str, node: yaml.Node, name: str) -> tuple[QueryTemplate, ...]:
     templates = []
-    for index, item in enumerate(parsed.templates):
-        body = item.body if isinstance(item.body, str) else yaml.safe_dump(item.body, sort_keys=False)
+    for index, item in enumerate(items):
+        body = _body(item.body)
         placeholders = set(_PLACEHOLDER.findall(body + item.title + item.shows))
         unknown = placeholders - set(item.blanks) - _AMBIENT
         if unknown:
@@ -238,7 +212,7 @@ def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
         templates.append(
             QueryTemplate(
                 id=item.id,
-                tool=parsed.tool,
+                tool=tool,
                 title=item.title,
                 shows=item.shows,
                 body=body,
@@ -246,11 +220,15 @@ def _tool(parsed: _ToolFile, node: yaml.Node, name: str) -> ToolSpec:
                 reads=tuple(Reading(r.source, r.metric, r.direction) for r in item.reads),  # type: ignore[arg-type]
             )
         )
-    known = signals().values() if parsed.signals else ()
-    metrics = [Metric(s.name, "", s.entity, "", s.unit, s.noise_floor, s.direction, s.absent_is_zero) for s in known]
-    metrics += [Metric(name=k, **v.model_dump()) for k, v in parsed.metrics.items()]
-    forms = {t.id: ResultForm(t.result.kind, tuple(t.result.roles)) for t in parsed.templates if t.result}
-    return ToolSpec(parsed.tool, parsed.title or parsed.tool, parsed.about, tuple(templates), tuple(metrics), forms)
+    return tuple(templates)
+
+
+def _body(written: str | dict[str, Any]) -> str:
+    return written if isinstance(written, str) else yaml.safe_dump(written, sort_keys=False)
+
+
+def _forms(items: list[_TemplateFile]) -> dict[str, ResultForm]:
+    return {t.id: ResultForm(t.result.kind, tuple(t.result.roles)) for t in items if t.result}
 
 
 def _refuse_twins(root: yaml.Node, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from revelio.catalog.loader import Catalog, Metric, ToolSpec, bundled_catalog
+from revelio.catalog import Catalog, Metric, ToolSpec, bundled_catalog
 from revelio.types import QueryTemplate, Reading
 
 _HEAD = """# Catalog

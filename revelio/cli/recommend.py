@@ -108,7 +108,7 @@ def _card(screen: Console, ranked: RankedQuery, evidence: Evidence) -> None:
     filled = round(ranked.probability * _BAR)
     head = Text(f"{ranked.rank:>2}. ", "bold")
     head.append("█" * filled, "green").append("░" * (_BAR - filled), "dim").append(f" {ranked.probability:>4.0%}  ")
-    head.append(ranked.query.title, "bold").append(f"  [{ranked.query.template.tool}]", "cyan")
+    head.append(ranked.query.title, "bold").append(f"  [{ranked.source or ranked.query.template.tool}]", "cyan")
     screen.print(head)
     words = [Text(fill(ranked.query.template.shows, ranked.query.bindings))]
     for factor in ranked.factors:

@@ -95,6 +95,6 @@ def _find(catalog: Catalog, incident: Incident, wanted: str, pairs: tuple[tuple[
 def _own_text(catalog: Catalog, tool: str, text: str) -> Query:
     from revelio.types import Query, QueryTemplate
 
-    if tool not in {t.name for t in catalog.tools}:
+    if catalog.product(tool) is None:
         raise NotFoundError(f"no tool {tool!r}; there are: {', '.join(t.name for t in catalog.tools)}")
     return Query(QueryTemplate("own-text", tool, text, "", text))

@@ -192,7 +192,7 @@ def _ranked(ranked: RankedQuery) -> RankedView:
         id=query.id,
         rank=ranked.rank,
         probability=round(ranked.probability, 4),
-        tool=query.template.tool,
+        tool=ranked.source or query.template.tool,
         title=query.title,
         shows=fill(query.template.shows, query.bindings),
         text=ranked.text,

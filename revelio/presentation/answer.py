@@ -100,6 +100,7 @@ class QueryView(BaseModel):
     rank: int
     probability: float = Field(description="That this query shows the cause, if there is a fault (`no_fault_probability`)")
     tool: str
+    source: str = Field("", description="The title of what answers it, where its tool's does not say it: Loki, say, or two Lokis")
     template: str
     title: str
     shows: str
@@ -208,6 +209,7 @@ def query_view(ranked: RankedQuery, evidence: Evidence, *, panels: bool = False)
         rank=ranked.rank,
         probability=ranked.probability,
         tool=template.tool,
+        source=ranked.source,
         template=template.id,
         title=ranked.query.title,
         shows=fill(template.shows, ranked.query.bindings),

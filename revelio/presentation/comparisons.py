@@ -12,7 +12,7 @@ from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.numbers import format_count
 from revelio.presentation.panels import Group, Groups
 from revelio.presentation.rows import Row, rows_by_role
-from revelio.tools.elasticsearch.patterns import mask
+from revelio.tools.log_patterns import mask
 from revelio.types import Cell, ColumnRole, Evidence, LogPattern, Result, ResultKind
 
 MAX_GROUPS = 20

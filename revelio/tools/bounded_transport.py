@@ -16,13 +16,19 @@ import httpx
 class BoundedTransport(httpx.HTTPTransport):
     """httpx' own transport over such connections."""
 
-    def __init__(self, verify: bool) -> None:
-        """``verify`` when it will be asked over TLS: reading the authorities' file takes 30 ms."""
+    def __init__(self, verify: bool | ssl.SSLContext, proxy: str = "") -> None:
+        """``verify`` is how to check a certificate: reading the public authorities' file, for True, takes 30 ms."""
         super().__init__(verify=verify, trust_env=False)
         self._backend = _Backend()
         self._pool.close()
         context = httpx.create_ssl_context(verify=verify, trust_env=False)
-        self._pool = httpcore.ConnectionPool(ssl_context=context, network_backend=self._backend, max_connections=20)
+        if proxy:
+            way = httpx.Proxy(proxy)
+            self._pool = httpcore.HTTPProxy(
+                str(way.url), way.raw_auth, ssl_context=context, network_backend=self._backend, max_connections=20
+            )
+        else:
+            self._pool = httpcore.ConnectionPool(ssl_context=context, network_backend=self._backend, max_connections=20)
 
     @contextmanager
     def until(self, deadline: float) -> Iterator[None]:

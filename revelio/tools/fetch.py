@@ -9,9 +9,12 @@ from functools import cached_property
 import httpx
 from pydantic_core import from_json
 
+from revelio.clean_text import redact
 from revelio.deadline import end
 from revelio.errors import SourceError
+from revelio.settings import Backend
 from revelio.telemetry import traced
+from revelio.tools.access import Access
 from revelio.tools.base import Limits
 from revelio.tools.bounded_body import ACCEPTED, BoundedBody, EncodingError
 from revelio.tools.bounded_call import LateError, TooMuchError
@@ -22,14 +25,26 @@ class TooLargeError(SourceError):
     """The answer was larger than the limit: ask for less."""
 
 
+class StatusError(SourceError):
+    """The backend answered with an HTTP status of failure."""
+
+    def __init__(self, source: str, status: int, reason: str) -> None:
+        self.status = status
+        super().__init__(source, reason)
+
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
 class Fetcher:
     """Asks one backend for JSON. Every failure is a ``SourceError`` that says what to do. Safe to share between threads."""
 
-    def __init__(self, source: str, url: str, limits: Limits) -> None:
-        """Nothing is connected yet. Proxies and other habits of the environment are ignored: only ``url`` is ever asked."""
+    def __init__(self, source: str, backend: Backend, limits: Limits) -> None:
+        """Nothing is connected yet. Habits of the environment are ignored: only ``backend`` says where and how to ask."""
         self.source = source
-        self.url = url.rstrip("/")
+        self.url = backend.url.rstrip("/")
         self.limits = limits
+        self._access = Access(source, backend.url, backend)
 
     @cached_property
     def _client(self) -> httpx.Client:
@@ -45,7 +60,8 @@ class Fetcher:
 
     @cached_property
     def _transport(self) -> BoundedTransport:
-        return BoundedTransport(verify=self.url.startswith("https:"))
+        verify = self._access.context() or True if self.url.startswith("https:") else False
+        return BoundedTransport(verify, self._access.settings.proxy)
 
     def get(self, path: str, params: Mapping[str, str]) -> object:
         """The JSON that ``GET path?params`` answers."""
@@ -55,6 +71,14 @@ class Fetcher:
         """The JSON that ``path`` answers to a form: for questions longer than an address may be."""
         return self._exchange("POST", path, form=form)
 
+    def send(self, path: str, document: object) -> object:
+        """The JSON that ``path`` answers to a JSON document."""
+        return self._exchange("POST", path, document=document)
+
+    def text(self, path: str) -> str:
+        """The text, not JSON, that ``GET path`` answers."""
+        return self._exchange("GET", path, plain=True)  # type: ignore[return-value]
+
     def close(self) -> None:
         """Close its connections."""
         if "_client" in self.__dict__:
@@ -62,20 +86,28 @@ class Fetcher:
 
     @traced("revelio.request")
     def _exchange(
-        self, method: str, path: str, *, params: Mapping[str, str] | None = None, form: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        form: Mapping[str, str] | None = None,
+        document: object = None,
+        plain: bool = False,
     ) -> object:
         if not self.url:
             raise SourceError(self.source, "no address is set for it; give its backend a url in revelio.toml")
         deadline = end(self.limits.seconds)
+        request = {"params": params, "data": form, "json": document, "headers": self._access.headers()}
         try:
-            with self._transport.until(deadline), self._client.stream(method, path, params=params, data=form) as response:
+            with self._transport.until(deadline), self._client.stream(method, path, **request) as response:  # type: ignore[arg-type]
                 encoding = response.headers.get("content-encoding")
                 with BoundedBody(encoding, self.limits.bytes, self.limits.seconds) as body:
                     for chunk in response.iter_raw():
                         body.feed(chunk)
                         if time.monotonic() > deadline:
                             raise self._late()
-                    return self._parsed(response.status_code, body.whole())
+                    return self._read(response, body.whole(), plain)
         except TooMuchError as error:
             raise TooLargeError(
                 self.source, f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window or the query"
@@ -85,10 +117,7 @@ class Fetcher:
         except (httpx.TimeoutException, LateError) as error:
             raise self._late() from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
-            why = str(error) or type(error).__name__
-            raise SourceError(
-                self.source, f"cannot be reached at {self.url}: {why}; is it running, and is its url right?"
-            ) from error
+            raise self._unreachable(error) from error
 
     def _late(self) -> SourceError:
         return SourceError(
@@ -96,24 +125,74 @@ class Fetcher:
             f"{self.url} gave no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?",
         )
 
-    def _parsed(self, status: int, body: bytes) -> object:
+    def _unreachable(self, error: Exception) -> SourceError:
+        why = redact(str(error) or type(error).__name__, self._access.secrets())
+        ask = next((ask for part, ask in _TLS.items() if part in why.upper()), "is it running, and is its url right?")
+        through = " through its proxy" if self._access.settings.proxy else ""
+        return SourceError(self.source, f"cannot be reached at {self.url}{through}: {why}; {ask}")
+
+    def _read(self, response: httpx.Response, body: bytes, plain: bool) -> object:
+        status = response.status_code
+        if status < 300 and plain:
+            return body.decode("utf-8", errors="replace")
         try:
             parsed: object = from_json(body)
         except ValueError as error:
+            if status in _REFUSED:
+                raise self._refused(status, body[:500].decode("utf-8", errors="replace")) from error
+            if status >= 400 and response.headers.get("content-type", "").startswith("text/plain"):
+                said = self._clean(body[:500].decode("utf-8", errors="replace")).strip()
+                raise StatusError(
+                    self.source, status, f"{self.url} answered HTTP {status}: {said or 'no reason given'}"
+                ) from error
             raise SourceError(
                 self.source, f"{self.url} answered HTTP {status} with something that is not JSON; is this address right?"
             ) from error
+        if status in _REFUSED:
+            raise self._refused(status, _complaint(parsed))
         if status >= 400:
-            raise SourceError(self.source, f"{self.url} answered HTTP {status}: {_complaint(parsed)}")
+            raise StatusError(self.source, status, f"{self.url} answered HTTP {status}: {self._clean(_complaint(parsed))}")
         return parsed
+
+    def _refused(self, status: int, told: str) -> SourceError:
+        what = self._access.what_is_missing(told) if status in (400, 401) else _REFUSED[status]
+        said = self._clean(told).strip().partition("\n")[0][:200]
+        return StatusError(
+            self.source, status, f"{self.url} answered HTTP {status}: {what}" + (f" (it says: {said})" if said else "")
+        )
+
+    def _clean(self, text: str) -> str:
+        return redact(text, self._access.secrets())
+
+
+_REFUSED = {
+    401: "",
+    403: "does not let this account read it; give it the right to",
+    404: "has nothing at this address; is a part of its path missing in its url, such as /prometheus?",
+    407: "its proxy wants a password; put it into proxy, as http://USER:PASSWORD@HOST:PORT",
+    429: "refuses more requests for now; ask later, or raise its limit",
+    **dict.fromkeys(_REDIRECTS, "sends to another address, which is not followed; is it a sign-in page, or is its url right?"),
+}
+"""What to do about an answer that refuses to say anything."""
+
+_TLS = {
+    "CERTIFICATE_VERIFY_FAILED": "set ca_file of its backend to the authority that signed its certificate",
+    "CERTIFICATE_REQUIRED": "it wants a client certificate; set cert_file and key_file of its backend",
+    "HANDSHAKE_FAILURE": "it may want a client certificate; set cert_file and key_file of its backend",
+    "WRONG_VERSION_NUMBER": "it does not speak TLS; should its url begin with http://?",
+}
 
 
 def _complaint(parsed: object) -> str:
-    """What a JSON error answer says, in the places where Prometheus and Jaeger say it."""
-    if isinstance(parsed, dict):
-        if isinstance(parsed.get("error"), str):
-            return str(parsed["error"])[:500]
-        errors = parsed.get("errors")
-        if isinstance(errors, list) and errors and isinstance(errors[0], dict):
-            return str(errors[0].get("msg", "no reason given"))[:500]
+    """What a JSON error answer says, in the places where the backends say it."""
+    for key in ("error", "message", "errors"):
+        said = parsed.get(key) if isinstance(parsed, dict) else None
+        if isinstance(said, list) and said:
+            said = said[0]
+        if isinstance(said, dict):
+            causes = said.get("root_cause")
+            first = causes[0] if isinstance(causes, list) and causes and isinstance(causes[0], dict) else said
+            said = first.get("reason") or first.get("msg")
+        if isinstance(said, str) and said:
+            return said[:500]
     return "no reason given"

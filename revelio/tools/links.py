@@ -24,14 +24,18 @@ def prometheus_graph(base: str, promql: str, whole: Window) -> str:
 
 def grafana_explore(base: str, datasource: str, promql: str, whole: Window) -> str:
     """Grafana Explore (10 or later) with one Prometheus query; ``datasource`` is its uid in there."""
-    query = {
-        "refId": "A",
-        "datasource": {"type": "prometheus", "uid": datasource},
-        "editorMode": "code",
-        "expr": promql,
-        "range": True,
-        "instant": False,
-    }
+    return _explore(
+        base, "prometheus", datasource, {"editorMode": "code", "expr": promql, "range": True, "instant": False}, whole
+    )
+
+
+def grafana_logs(base: str, datasource: str, logql: str, whole: Window) -> str:
+    """Grafana Explore (10 or later) with one Loki query."""
+    return _explore(base, "loki", datasource, {"editorMode": "code", "expr": logql, "queryType": "range"}, whole)
+
+
+def _explore(base: str, kind: str, datasource: str, asked: Mapping[str, object], whole: Window) -> str:
+    query = {"refId": "A", "datasource": {"type": kind, "uid": datasource}, **asked}
     pane = {
         "datasource": datasource,
         "queries": [query],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pkgutil import resolve_name
 from typing import cast
 
@@ -17,27 +18,35 @@ Factory = Callable[[ToolSpec, Backend, Limits], Tool]
 
 TOOLS = {
     "prometheus": "revelio.tools.prometheus.tool:Prometheus",
+    "victoriametrics": "revelio.tools.prometheus.tool:Prometheus",
+    "thanos": "revelio.tools.prometheus.tool:Prometheus",
+    "mimir": "revelio.tools.prometheus.tool:Prometheus",
     "jaeger": "revelio.tools.jaeger.tool:Jaeger",
     "elasticsearch": "revelio.tools.elasticsearch.tool:ElasticsearchLogs",
+    "loki": "revelio.tools.loki.tool:Loki",
     "containers": "revelio.tools.containers.tool:Containers",
     "postgres": "revelio.tools.postgres.tool:Postgres",
     "redis": "revelio.tools.redis.tool:Redis",
     "tcpdump": "revelio.tools.tcpdump.tool:Tcpdump",
 }
-"""Implementation by tool name, as ``module:class``: a backend's client library is loaded only where the tool is used."""
+"""Implementation by product, as ``module:class``: a backend's client library is loaded only where the tool is used."""
 
 
-def make_tool(spec: ToolSpec, backend: Backend, limits: Limits) -> Tool | None:
-    """The tool of that catalog entry; None when its name has no implementation. Connects to nothing.
+def make_tool(
+    spec: ToolSpec, backend: Backend, limits: Limits, product: str | None = None, name: str | None = None
+) -> Tool | None:
+    """The tool of that catalog entry for a backend of that product; None where the product has no implementation.
 
+    ``product`` is what the tool is named after where it is not said, and ``name`` is the source's. Connects to nothing.
     Where the client library of its backend is not installed, the tool only shows its queries and says which extra is missing.
     """
-    place = TOOLS.get(spec.name)
+    place = TOOLS.get(product or spec.name)
     if place is None:
         return None
+    source = replace(spec, name=name or spec.name)
     try:
         with extras_for("this tool"):
             factory = cast(Factory, resolve_name(place))
     except MissingExtraError as error:
-        return NotInstalled(spec, str(error))
-    return factory(spec, backend, limits)
+        return NotInstalled(source, str(error))
+    return factory(source, backend, limits)

@@ -12,6 +12,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from revelio.errors import SourceError
+from revelio.settings import Backend
 from revelio.tools.bounded_body import LARGE, LARGE_AT_ONCE, BoundedBody
 from revelio.tools.bounded_call import LateError
 from revelio.tools.fetch import Fetcher, TooLargeError
@@ -59,7 +60,7 @@ def test_a_backend_that_hangs_is_given_up_after_the_limit() -> None:
     with raw_server(b"", hang=True) as url:
         began = time.monotonic()
         with pytest.raises(SourceError, match=r"no answer within 0\.5 s"):
-            Fetcher("jaeger", url, QUICK).get("/x", {})
+            Fetcher("jaeger", Backend(url=url), QUICK).get("/x", {})
         assert time.monotonic() - began < 1.5
 
 
@@ -68,14 +69,14 @@ def test_a_backend_that_drips_is_given_up_although_it_never_pauses_for_long() ->
     with raw_server(head + b" " * 900, drip_s=0.005) as url:
         began = time.monotonic()
         with pytest.raises(SourceError, match=r"no answer within 0\.5 s"):
-            Fetcher("jaeger", url, QUICK).get("/x", {})
+            Fetcher("jaeger", Backend(url=url), QUICK).get("/x", {})
         assert time.monotonic() - began < 2.0
 
 
 def test_a_backend_that_floods_is_cut_off(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/x").respond_with_data(b"[" + b"1," * 500_000 + b"1]")
     with pytest.raises(TooLargeError, match=r"more than 0\.2 MB"):
-        Fetcher("jaeger", httpserver.url_for(""), QUICK).get("/x", {})
+        Fetcher("jaeger", Backend(url=httpserver.url_for("")), QUICK).get("/x", {})
 
 
 def test_a_compressed_flood_is_cut_off_too(httpserver: HTTPServer) -> None:
@@ -84,7 +85,7 @@ def test_a_compressed_flood_is_cut_off_too(httpserver: HTTPServer) -> None:
     bomb = gzip.compress(b" " * 50_000_000)
     httpserver.expect_request("/x").respond_with_data(bomb, headers={"Content-Encoding": "gzip"})
     with pytest.raises(TooLargeError, match=r"more than 0\.2 MB"):
-        Fetcher("jaeger", httpserver.url_for(""), QUICK).get("/x", {})
+        Fetcher("jaeger", Backend(url=httpserver.url_for("")), QUICK).get("/x", {})
 
 
 @pytest.mark.parametrize(
@@ -100,30 +101,30 @@ def test_a_compressed_flood_is_cut_off_too(httpserver: HTTPServer) -> None:
 def test_an_answer_that_is_no_answer_is_told_as_it_is(httpserver: HTTPServer, status: int, body: bytes, message: str) -> None:
     httpserver.expect_request("/x").respond_with_data(body, status=status)
     with pytest.raises(SourceError, match=message):
-        Fetcher("prometheus", httpserver.url_for(""), QUICK).get("/x", {})
+        Fetcher("prometheus", Backend(url=httpserver.url_for("")), QUICK).get("/x", {})
 
 
 def test_bytes_that_are_no_http_are_an_error_of_the_source() -> None:
     with raw_server(b"SSH-2.0-OpenSSH_9.2\r\n") as url, pytest.raises(SourceError, match="is its url right"):
-        Fetcher("jaeger", url, QUICK).get("/x", {})
+        Fetcher("jaeger", Backend(url=url), QUICK).get("/x", {})
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "http://no-such-host.invalid", "nonsense", "http://[", "ftp://127.0.0.1"])
 def test_a_backend_that_is_not_there_says_which_address_to_check(url: str) -> None:
     with pytest.raises(SourceError, match="is it running, and is its url right"):
-        Fetcher("jaeger", url, QUICK).get("/x", {})
+        Fetcher("jaeger", Backend(url=url), QUICK).get("/x", {})
 
 
 def test_no_address_says_where_to_set_one() -> None:
     with pytest.raises(SourceError, match=r"revelio\.toml"):
-        Fetcher("jaeger", "", QUICK).get("/x", {})
+        Fetcher("jaeger", Backend(url=""), QUICK).get("/x", {})
 
 
 def test_a_redirect_elsewhere_is_not_followed(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/x").respond_with_data(b"", status=302, headers={"Location": httpserver.url_for("/secret")})
     httpserver.expect_request("/secret").respond_with_json({"leaked": True})
     with pytest.raises(SourceError):
-        Fetcher("jaeger", httpserver.url_for(""), QUICK).get("/x", {})
+        Fetcher("jaeger", Backend(url=httpserver.url_for("")), QUICK).get("/x", {})
 
 
 def test_few_large_bodies_are_held_at_a_time() -> None:

@@ -19,6 +19,7 @@ from tests.tools.ill_server import BEHAVIOURS, BOMBS, ill_server
 
 ADDRESSES = {
     "prometheus": "http://{}",
+    "loki": "http://{}",
     "jaeger": "http://{}",
     "elasticsearch": "http://{}",
     "containers": "tcp://{}",
@@ -30,6 +31,7 @@ QUESTIONS = {
     "prometheus": bound("prometheus.up", service="cart"),
     "jaeger": bound("jaeger.slow_spans", service="cart"),
     "elasticsearch": bound("elasticsearch.errors", service="cart"),
+    "loki": bound("elasticsearch.errors", service="cart"),
     "containers": bound("containers.all_events"),
     "postgres": bound("postgres.sessions", database="postgres"),
     "redis": bound("redis.memory", cache="redis"),
@@ -40,13 +42,17 @@ IN_TIME_S = 20.0
 
 
 def system(tool: str, address: str) -> System:
-    made = make_tool(spec(tool), Backend(url=ADDRESSES[tool].format(address)), QUICK)
+    product = bundled_catalog().product(tool)
+    assert product is not None
+    made = make_tool(spec(product.tool), Backend(url=ADDRESSES[tool].format(address)), QUICK, tool, tool)
     assert made is not None
     return System("shop", SystemSettings(), bundled_catalog(), {tool: made}, QUICK)
 
 
 def test_every_tool_is_tried_here() -> None:
-    assert set(ADDRESSES) == set(QUESTIONS) == set(TOOLS)
+    """Products that one class asks need one of them here."""
+    assert set(ADDRESSES) == set(QUESTIONS)
+    assert {TOOLS[name] for name in ADDRESSES} == set(TOOLS.values())
 
 
 @pytest.mark.parametrize("how", BEHAVIOURS)

@@ -116,7 +116,7 @@ def _query(saved: SavedAnswer, ranked: RankedQuery) -> list[Block]:
     query, template = ranked.query, ranked.query.template
     words = [
         _text(cut(f"{ranked.rank}. {query.title}", MAX_TITLE), bold=True),
-        _text(f" · {ranked.probability:.0%} · {template.tool}\n"),
+        _text(f" · {ranked.probability:.0%} · {ranked.source or template.tool}\n"),
         _text(cut(fill(template.shows, query.bindings) or query.title, MAX_TEXT)),
     ]
     blocks = [_rich(words), _code(ranked.text or query.title)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from revelio.tools.base import Limits, Scope
-from revelio.tools.elasticsearch.patterns import Line, level_of
 from revelio.tools.links import iso
+from revelio.tools.log_patterns import Line, level_of
 from revelio.tools.placeholders import Tree
 from revelio.types import Window
 

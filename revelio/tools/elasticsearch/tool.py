@@ -18,13 +18,13 @@ from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.telemetry import Workers
 from revelio.tools import links
+from revelio.tools import log_views as views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.elasticsearch import query as log_query
-from revelio.tools.elasticsearch import views
 from revelio.tools.elasticsearch.bounded_node import LIMITS, BoundedNode
-from revelio.tools.elasticsearch.patterns import Lines, level_of, mine
 from revelio.tools.elasticsearch.search import BEFORE, NOW, PROBLEM_LEVELS, comparing, line_in, lines_of, over_time
-from revelio.tools.elasticsearch.views import Counts
+from revelio.tools.log_patterns import Lines, level_of, mine
+from revelio.tools.log_views import Counts
 from revelio.tools.placeholders import Tree, tree
 from revelio.types import Entity, Evidence, Query, Result, Window
 

@@ -61,7 +61,7 @@ class Jaeger:
         self.retrospective = True
         self.backend = backend
         self.limits = limits
-        self._fetch = Fetcher(spec.name, backend.url, limits)
+        self._fetch = Fetcher(spec.name, backend, limits)
         self._entries: frozenset[str] = frozenset()
         self._whole: SingleFlightCache[Fetched] = SingleFlightCache(CACHE_SIZE, CACHE_TTL_S)
         self._narrow: SingleFlightCache[Fetched] = SingleFlightCache(CACHE_SIZE, CACHE_TTL_S)

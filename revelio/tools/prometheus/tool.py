@@ -56,7 +56,7 @@ class Prometheus:
         self.spec = spec
         self.backend = backend
         self.limits = limits
-        self._fetch = Fetcher(spec.name, backend.url, limits)
+        self._fetch = Fetcher(spec.name, backend, limits)
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._profiles = Profiles(backend)
 

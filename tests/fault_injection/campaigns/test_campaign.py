@@ -19,8 +19,7 @@ from fault_injection.campaigns.plan import AppPlan, FaultPlan, Plan, Share, expa
 from fault_injection.campaigns.status import discarded_runs
 from fault_injection.kinds import component
 from fault_injection.labels import Accepted
-from revelio.catalog import Catalog
-from revelio.catalog.loader import ToolSpec
+from revelio.catalog import Catalog, ToolSpec
 from revelio.errors import FaultError, InvalidInputError, SourceError
 from revelio.incidents.exchange import Note, Record, Report, read_records
 from revelio.incidents.files import IncidentFiles

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.tools.elasticsearch.patterns import Line, Lines, level_of, mask, mine
+from revelio.tools.log_patterns import Line, Lines, level_of, mask, mine
 
 
 @pytest.mark.parametrize(

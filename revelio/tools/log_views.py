@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from revelio.anomaly import count_deviation, explain, signal, split
 from revelio.numbers import format_count
 from revelio.tools.base import Scope
-from revelio.tools.elasticsearch.patterns import PROBLEMS, Lines
+from revelio.tools.log_patterns import PROBLEMS, Lines
 from revelio.types import ColumnRole, Entity, LogPattern, Result, Series
 
 MAX_ROWS, MAX_MESSAGE = 50, 400

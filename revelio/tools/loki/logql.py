@@ -1,0 +1,113 @@
+"""A search for log lines, as the catalog writes it, in LogQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from revelio.tools.log_fields import ERRORS, EXCEPTION_WORDS, WARNINGS, canonical
+from revelio.tools.loki.labels import Labels
+from revelio.tools.loki.strings import regex, text
+from revelio.tools.placeholders import Tree
+
+_NAMES = {
+    "ERROR": sorted(ERRORS),
+    "WARNING": sorted(WARNINGS),
+    "INFO": ["info", "information", "notice"],
+    "DEBUG": ["debug", "trace"],
+}
+
+
+class UnsaidError(Exception):
+    """There is no LogQL for this clause; its text follows "the query"."""
+
+
+def logql(query: Tree, labels: Labels) -> str:
+    """The lines that a search finds. Raises ``UnsaidError``."""
+    matchers: list[str] = []
+    stages: list[str] = []
+    _add(query, labels, matchers, stages, wanted=True)
+    every = labels.any if not any(m.startswith(labels.component) for m in matchers) else labels.selector
+    return " ".join(("{" + ", ".join(m for m in (every, *matchers) if m) + "}", *stages))
+
+
+def levels(names: tuple[str, ...], labels: Labels, *, wanted: bool = True) -> str:
+    """The stage that keeps the lines of these levels, or drops them."""
+    words = "|".join(name for level in names for name in _NAMES[level])
+    sign = "=~" if wanted else "!~"
+    if labels.level:
+        return f"| {labels.level}{sign}{text(f'(?i)({words})')}"
+    return f"{'|~' if wanted else '!~'} {text(f'(?i)(^|[^a-z])({words})([^a-z]|$)')}"
+
+
+def _add(query: Tree, labels: Labels, matchers: list[str], stages: list[str], *, wanted: bool) -> None:
+    name, body = _clause(query)
+    if name == "match_all" and wanted:
+        return
+    if name == "bool" and wanted:
+        _add_bool(body, labels, matchers, stages)
+        return
+    field, value = _pair(name, body)
+    if field == "service.name" and name == "term" and wanted:
+        matchers.append(labels.matcher(str(value)))
+    elif field == "log.level" and name in ("term", "terms"):
+        asked = dict.fromkeys(filter(None, map(canonical, map(str, value if isinstance(value, list) else [value]))))
+        stages.append(levels(tuple(level for level in asked if level in _NAMES), labels, wanted=wanted))
+    elif field == "trace.id" and name in ("term", "exists") and labels.trace:
+        same, sign = ('""', "!=") if name == "exists" else (text(str(value)), "=")
+        stages.append(f"| {labels.trace}{sign if wanted else {'=': '!=', '!=': '='}[sign]}{same}")
+    elif field.replace(".", "_") in labels.known and name in ("term", "terms"):
+        options = "|".join(regex(str(v)) for v in (value if isinstance(value, list) else [value]))
+        stages.append(f"| {field.replace('.', '_')}{'=~' if wanted else '!~'}{text(options)}")
+    else:
+        stages.append(f"{'|~' if wanted else '!~'} {text(_words(name, field, value))}")
+
+
+def _add_bool(body: Tree, labels: Labels, matchers: list[str], stages: list[str]) -> None:
+    if not isinstance(body, Mapping) or not body.keys() <= {"filter", "must", "should", "must_not", "minimum_should_match"}:
+        raise UnsaidError("uses a part of bool that LogQL cannot say")
+    for key in ("filter", "must"):
+        for part in _listed(body.get(key)):
+            _add(part, labels, matchers, stages, wanted=True)
+    for part in _listed(body.get("must_not")):
+        _add(part, labels, matchers, stages, wanted=False)
+    either = _listed(body.get("should"))
+    if either:
+        options = []
+        for part in either:
+            name, inner = _clause(part)
+            options.append(_words(name, *_pair(name, inner)))
+        stages.append(f"|~ {text('|'.join(options))}")
+
+
+def _words(name: str, field: str, value: Tree) -> str:
+    """The regular expression of a clause about what a line says."""
+    if name == "exists" and field == "error.type":
+        return EXCEPTION_WORDS
+    if name == "exists" and field == "trace.id":
+        return r"(?i)trace_?\.?id"
+    if name == "term" and field == "trace.id":
+        return regex(str(value))
+    if name in ("match", "match_phrase", "term") and field in ("message", "error.type"):
+        said = str(value)
+        if name == "match":
+            return "(?i)(" + "|".join(map(regex, said.split() or [""])) + ")"
+        return "(?i)" + regex(said) if name == "match_phrase" else regex(said)
+    raise UnsaidError(f"asks {name} of {field!r}, for which this Loki has no label")
+
+
+def _clause(query: Tree) -> tuple[str, Tree]:
+    if not isinstance(query, dict) or len(query) != 1:
+        raise UnsaidError("has to be made of mappings with one clause each")
+    [(name, body)] = query.items()
+    return name, body
+
+
+def _pair(name: str, body: Tree) -> tuple[str, Tree]:
+    if not isinstance(body, dict) or len(body) != 1:
+        raise UnsaidError(f"uses {name!r} in a form that LogQL cannot say")
+    [(field, value)] = body.items()
+    return (str(value), None) if name == "exists" else (field, value)
+
+
+def _listed(node: Tree) -> list[Tree]:
+    return node if isinstance(node, list) else [] if node is None else [node]

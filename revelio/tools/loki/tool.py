@@ -1,0 +1,248 @@
+"""Loki: logs, through its query API. Questions are those about logs of any store; here they are put into LogQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from urllib.parse import quote
+
+from revelio.catalog import ToolSpec
+from revelio.errors import SourceError
+from revelio.settings import Backend
+from revelio.telemetry import Workers
+from revelio.tools import links, log_views
+from revelio.tools.base import Limits, Scope
+from revelio.tools.fetch import Fetcher, StatusError
+from revelio.tools.log_fields import canonical
+from revelio.tools.log_patterns import PROBLEMS, Line, Lines, mine
+from revelio.tools.log_views import STRETCH_S, Counts
+from revelio.tools.loki import answers
+from revelio.tools.loki.labels import Labels, find_labels
+from revelio.tools.loki.logql import UnsaidError, levels, logql
+from revelio.tools.placeholders import Tree, tree
+from revelio.tools.single_flight_cache import SingleFlightCache
+from revelio.types import Entity, Evidence, Query, Result, Window
+
+SNAPSHOT_LINES, MAX_PATTERNS, SAMPLE_LINES = 1000, 200, 50
+FRESH_S = 600.0
+"""How long the labels that were found hold, in seconds."""
+
+LOOK_BACK_S = 6 * 3600.0
+"""How far back labels are looked for."""
+
+_OWN = re.compile(r"(loki|promtail|revelio)(-.*)?")
+"""What belongs to Loki or to Revelio, which is not part of the system."""
+
+_LOGQL = re.compile(r"\s*\{\s*\w+\s*(=|!)")
+_MOST_POINTS = 5000
+
+
+class Loki:
+    """The ``loki`` product."""
+
+    def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
+        """Connects to nothing yet."""
+        self.name = spec.name
+        self.retrospective = True
+        self.backend = backend
+        self.limits = limits
+        self._fetch = Fetcher(spec.name, backend, limits)
+        self._labels: SingleFlightCache[Labels] = SingleFlightCache(16, FRESH_S)
+
+    def ping(self) -> str:
+        """Its version, where it tells it, and how many labels it has."""
+        names = answers.names_in(self.name, self._fetch.get("/loki/api/v1/labels", {}))
+        try:
+            built = self._fetch.get("/loki/api/v1/status/buildinfo", {})
+        except StatusError:  # a gateway may let queries through alone
+            built = {}
+        version = built.get("version", "") if isinstance(built, dict) else ""
+        return f"Loki {version}, {len(names)} labels" if version else f"Loki, {len(names)} labels"
+
+    def snapshot(self, scope: Scope) -> Evidence:
+        """Patterns of problem lines and of all others, now and before, and how many there are of each component."""
+        labels = self._found(scope)
+        kinds = [
+            (levels(("ERROR", "WARNING"), labels, wanted=w), side)
+            for side in (scope.baseline, scope.window)
+            for w in (True, False)
+        ]
+        with Workers(max_workers=len(kinds)) as pool:
+            parts = list(pool.map(lambda k: self._counted_lines(f"{{{labels.any}}} {k[0]}", k[1], labels), kinds))
+        patterns = mine([p for part in parts[:2] for p in part], [p for part in parts[2:] for p in part])
+        seen = {line.source for part in parts for lines in part for line in lines.lines} | set(labels.names)
+        return Evidence(
+            window=scope.window,
+            baseline=scope.baseline,
+            entities=tuple(sorted(Entity("log_source", name) for name in seen if name and not _OWN.fullmatch(name))),
+            logs=tuple(p for p in patterns if p.entity.name and not _OWN.fullmatch(p.entity.name))[:MAX_PATTERNS],
+        )
+
+    def render(self, query: Query, scope: Scope) -> str:
+        """LogQL, by the labels that were found last."""
+        view, wanted = self._question(query, scope)
+        labels = self._known(scope)
+        said = self._said(wanted, labels)
+        return _rates(said, labels) if view == "levels" and labels.level else said
+
+    def link(self, query: Query, scope: Scope) -> str | None:
+        """Grafana Explore, where the settings name a Grafana and the uid of this data source in it."""
+        if not self.backend.grafana or not self.backend.datasource:
+            return None
+        whole = Window(scope.baseline.start, scope.window.end)
+        return links.grafana_logs(self.backend.grafana, self.backend.datasource, self.render(query, scope), whole)
+
+    def run(self, query: Query, scope: Scope) -> Result:
+        """Search baseline and window, and read what the view says."""
+        view, wanted = self._question(query, scope)
+        return self._views[view](wanted, self._found(scope), scope)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._fetch.close()
+
+    @cached_property
+    def _views(self) -> Mapping[str, Callable[[Tree, Labels, Scope], Result]]:
+        return {
+            "lines": lambda wanted, labels, scope: log_views.listed(*self._compared(wanted, labels, scope), scope),
+            "exceptions": lambda wanted, labels, scope: log_views.by_exception(*self._compared(wanted, labels, scope), scope),
+            "levels": self._run_levels,
+            "new_patterns": self._run_new_patterns,
+            "trace": self._run_trace,
+        }
+
+    def _question(self, query: Query, scope: Scope) -> tuple[str, Tree]:
+        """The view and the search of a body; a body that is plain text is LogQL of somebody's own."""
+        if _LOGQL.match(query.template.body) and not query.template.blanks:
+            return "lines", query.template.body.strip()
+        body = tree(query, scope)
+        view = str(body.get("view", "lines"))
+        if view not in self._views:
+            raise SourceError(self.name, f"the query's view is {view!r}; there are: {', '.join(self._views)}")
+        return view, body.get("query", {"match_all": {}})
+
+    def _said(self, wanted: Tree, labels: Labels) -> str:
+        if isinstance(wanted, str):
+            return wanted
+        try:
+            return logql(wanted, labels)
+        except UnsaidError as error:
+            raise SourceError(self.name, f"the query {error}") from error
+
+    def _run_levels(self, wanted: Tree, labels: Labels, scope: Scope) -> Result:
+        said = self._said(wanted, labels)
+        if labels.level:
+            asked = {"": _rates(said, labels)}
+        else:
+            asked = {level: _rates(f"{said} {levels((level,), labels)}", labels) for level in PROBLEMS}
+            asked["INFO"] = _rates(f"{said} {levels(PROBLEMS, labels, wanted=False)}", labels)
+        counts: dict[str, dict[float, float]] = {}
+        for level, text in asked.items():
+            for held, points in answers.points_in(self.name, self._range(text, scope)):
+                named = counts.setdefault(level or canonical(held.get(labels.level, "")) or "INFO", {})
+                for at, count in points.items():
+                    named[at - STRETCH_S] = named.get(at - STRETCH_S, 0.0) + count
+        return log_views.by_level(counts, scope)
+
+    def _run_new_patterns(self, wanted: Tree, labels: Labels, scope: Scope) -> Result:
+        said = self._said(wanted, labels)
+        with Workers(max_workers=2) as pool:
+            before, now = pool.map(lambda w: self._counted_lines(said, w, labels), (scope.baseline, scope.window))
+        return log_views.new_patterns(mine(before, now), scope)
+
+    def _run_trace(self, wanted: Tree, labels: Labels, scope: Scope) -> Result:
+        lines, counts = self._compared(wanted, labels, scope)
+        latest = max((line for line in lines.lines if line.trace), key=lambda line: line.at, default=None)
+        if latest is None:
+            return log_views.listed(Lines(), counts, scope)
+        whole = Window(scope.baseline.start, scope.window.end)
+        said = self._said({"term": {"trace.id": latest.trace}}, labels)
+        found = self._lines(said, whole, self.limits.rows, labels)
+        return log_views.of_trace(latest.trace, Lines(found, len(found)), counts, scope)
+
+    def _compared(self, wanted: Tree, labels: Labels, scope: Scope) -> tuple[Lines, Counts]:
+        """The newest lines of the window, and how many there were then and now."""
+        said = self._said(wanted, labels)
+        with Workers(max_workers=3) as pool:
+            lines = pool.submit(lambda: self._lines(said, scope.window, self.limits.rows, labels))
+            before, now = pool.map(lambda w: sum(self._totals(said, w, labels).values()), (scope.baseline, scope.window))
+        return Lines(lines.result(), round(now)), Counts(before, now)
+
+    def _counted_lines(self, said: str, window: Window, labels: Labels) -> list[Lines]:
+        """The newest lines of a window by component, each with how many there are in all."""
+        with Workers(max_workers=2) as pool:
+            asked = pool.submit(lambda: self._totals(said, window, labels))
+            lines = self._lines(said, window, SNAPSHOT_LINES, labels)
+        totals = asked.result()
+        held = {s: tuple(line for line in lines if line.source == s) for s in dict.fromkeys(line.source for line in lines)}
+        return [Lines(of, round(totals.get(source, len(of)))) for source, of in held.items()]
+
+    def _totals(self, said: str, window: Window, labels: Labels) -> dict[str, float]:
+        """How many lines there are in a window, by component."""
+        text = f"sum by ({labels.component}) (count_over_time({said} [{max(1, round(window.seconds))}s]))"
+        answer = self._fetch.get("/loki/api/v1/query", {"query": text, "time": _nanoseconds(window.end)})
+        totals: dict[str, float] = {}
+        for held, count in answers.counts_in(self.name, answer):
+            source = labels.source(held)
+            totals[source] = totals.get(source, 0.0) + count
+        return totals
+
+    def _lines(self, said: str, window: Window, most: int, labels: Labels) -> tuple[Line, ...]:
+        form = {
+            "query": said,
+            "start": _nanoseconds(window.start),
+            "end": _nanoseconds(window.end),
+            "limit": str(most),
+            "direction": "backward",
+        }
+        return answers.lines_in(self.name, self._fetch.get("/loki/api/v1/query_range", form), labels)[:most]
+
+    def _range(self, text: str, scope: Scope) -> object:
+        # The first stretch begins where one of the view does; its count stands at its end.
+        start = (scope.baseline.start // STRETCH_S + 1) * STRETCH_S
+        if (scope.window.end - start) / STRETCH_S > _MOST_POINTS:
+            raise SourceError(
+                self.name, f"the time asked for has more than {_MOST_POINTS:,} stretches of {STRETCH_S:g} s; narrow it"
+            )
+        form = {"query": text, "start": _nanoseconds(start), "end": _nanoseconds(scope.window.end), "step": f"{STRETCH_S:g}s"}
+        return self._fetch.get("/loki/api/v1/query_range", form)
+
+    def _known(self, scope: Scope) -> Labels:
+        """The labels as they were found last; those that Loki itself gives to streams where they never were."""
+        return self._labels.get(scope.project) or Labels(level="detected_level", trace="trace_id")
+
+    def _found(self, scope: Scope) -> Labels:
+        known = self._labels.get(scope.project)
+        if known is not None and known.names:  # a Loki that has just started fills up
+            return known
+        found = self._look(scope)
+        self._labels.put(scope.project, found)
+        return found
+
+    def _look(self, scope: Scope) -> Labels:
+        start = min(scope.baseline.start, scope.window.end - LOOK_BACK_S)
+        span = {"start": _nanoseconds(start), "end": _nanoseconds(scope.window.end)}
+        names = answers.names_in(self.name, self._fetch.get("/loki/api/v1/labels", span))
+        held: dict[tuple[str, str], list[str]] = {}
+
+        def values(name: str, selector: str) -> list[str]:
+            if (name, selector) not in held:
+                of = {"query": f"{{{selector}}}"} if selector else {}
+                answer = self._fetch.get(f"/loki/api/v1/label/{quote(name)}/values", span | of)
+                held[name, selector] = answers.names_in(self.name, answer)
+            return held[name, selector]
+
+        found = find_labels(names, values, frozenset(), scope.project, self.backend.profile)
+        sample = {"query": f"{{{found.any}}}", "limit": str(SAMPLE_LINES), "direction": "backward", **span}
+        on_lines = answers.labels_on_lines(self.name, self._fetch.get("/loki/api/v1/query_range", sample))
+        return find_labels(names, values, on_lines, scope.project, self.backend.profile)
+
+
+def _rates(said: str, labels: Labels) -> str:
+    by = f" by ({labels.level})" if labels.level else ""
+    return f"sum{by} (count_over_time({said} [{STRETCH_S:g}s]))"
+
+
+def _nanoseconds(moment: float) -> str:
+    return str(round(moment * 1e9))
