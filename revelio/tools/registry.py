@@ -18,18 +18,22 @@ Factory = Callable[[ToolSpec, Backend, Limits], Tool]
 
 TOOLS = {
     "prometheus": "revelio.tools.prometheus.tool:Prometheus",
-    "victoriametrics": "revelio.tools.prometheus.tool:Prometheus",
-    "thanos": "revelio.tools.prometheus.tool:Prometheus",
-    "mimir": "revelio.tools.prometheus.tool:Prometheus",
     "jaeger": "revelio.tools.jaeger.tool:Jaeger",
     "elasticsearch": "revelio.tools.elasticsearch.tool:ElasticsearchLogs",
-    "loki": "revelio.tools.loki.tool:Loki",
     "containers": "revelio.tools.containers.tool:Containers",
     "postgres": "revelio.tools.postgres.tool:Postgres",
     "redis": "revelio.tools.redis.tool:Redis",
     "tcpdump": "revelio.tools.tcpdump.tool:Tcpdump",
 }
-"""Implementation by product, as ``module:class``: a backend's client library is loaded only where the tool is used."""
+"""Implementation by tool name, as ``module:class``: a backend's client library is loaded only where the tool is used."""
+
+PRODUCTS = {
+    "victoriametrics": TOOLS["prometheus"],
+    "thanos": TOOLS["prometheus"],
+    "mimir": TOOLS["prometheus"],
+    "loki": "revelio.tools.loki.tool:Loki",
+}
+"""Implementation by product, of those that no tool is named after."""
 
 
 def make_tool(
@@ -40,7 +44,7 @@ def make_tool(
     ``product`` is what the tool is named after where it is not said, and ``name`` is the source's. Connects to nothing.
     Where the client library of its backend is not installed, the tool only shows its queries and says which extra is missing.
     """
-    place = TOOLS.get(product or spec.name)
+    place = TOOLS.get(spec.name) if product in (None, spec.name) else PRODUCTS.get(product)
     if place is None:
         return None
     source = replace(spec, name=name or spec.name)

@@ -14,7 +14,7 @@ from revelio.catalog import ToolSpec, bundled_catalog
 from revelio.presentation import evidence_panels
 from revelio.presentation.panels import Groups, Table, Timeline, Tree
 from revelio.tools.base import Limits, Scope, Tool
-from revelio.tools.registry import TOOLS
+from revelio.tools.registry import PRODUCTS, TOOLS
 from revelio.types import Evidence, Query, Result, Window
 
 NOW = 1_700_000_000.0
@@ -44,7 +44,7 @@ HOSTILE_NAMES = (
 @pytest.fixture(autouse=True)
 def typed_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every result that any tool returns in these tests is typed, and no panel depends on the titles of its columns."""
-    for place in TOOLS.values():
+    for place in {*TOOLS.values(), *PRODUCTS.values()}:
         tool = resolve_name(place)
 
         def run(self: Tool, query: Query, scope: Scope, real: Callable[..., Result] = tool.run) -> Result:

@@ -13,7 +13,7 @@ from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.systems import System
-from revelio.tools.registry import TOOLS, make_tool
+from revelio.tools.registry import PRODUCTS, TOOLS, make_tool
 from tests.tools.conftest import QUICK, SCOPE, bound, spec
 from tests.tools.ill_server import BEHAVIOURS, BOMBS, ill_server
 
@@ -52,7 +52,8 @@ def system(tool: str, address: str) -> System:
 def test_every_tool_is_tried_here() -> None:
     """Products that one class asks need one of them here."""
     assert set(ADDRESSES) == set(QUESTIONS)
-    assert {TOOLS[name] for name in ADDRESSES} == set(TOOLS.values())
+    every = TOOLS | PRODUCTS
+    assert {every[name] for name in ADDRESSES} == set(every.values())
 
 
 @pytest.mark.parametrize("how", BEHAVIOURS)
