@@ -1,0 +1,58 @@
+"""A Prometheus with hours of history, written before it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import httpx
+
+from tests.foreign.programs import Programs, free_port
+
+SCRAPE_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One series: its name with labels as Prometheus writes it, and its value at a moment (Unix seconds); None where absent."""
+
+    name: str
+    value: Callable[[float], float | None]
+
+
+def prometheus_with_history(programs: Programs, series: Iterable[Written], start: float, end: float) -> str:
+    """A Prometheus that scraped these every 15 s; its address."""
+    folder = programs.folder
+    text, data = folder / "history.txt", folder / "tsdb"
+    times = [start + i * SCRAPE_S for i in range(int((end - start) / SCRAPE_S) + 1)]
+    by_metric: dict[str, list[Written]] = {}
+    for one in series:
+        by_metric.setdefault(one.name.partition("{")[0], []).append(one)
+    with text.open("w", encoding="utf-8") as out:
+        for metric, some in by_metric.items():
+            out.write(f"# TYPE {metric} unknown\n")
+            for one in some:
+                out.writelines(f"{one.name} {v:g} {at:.3f}\n" for at in times if (v := one.value(at)) is not None)
+        out.write("# EOF\n")
+    command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(text), str(data)]
+    subprocess.run(["nice", *command], check=True, capture_output=True, timeout=300)
+    address = f"127.0.0.1:{free_port()}"
+    config = folder / "prometheus.yml"
+    config.write_text(f"global: {{scrape_interval: {SCRAPE_S:g}s}}\n", encoding="utf-8")
+    keep = ["--storage.tsdb.retention.time=30d", f"--web.listen-address={address}"]
+    programs.run("prometheus", ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={data}", *keep])
+    _wait_until_ready(f"http://{address}/-/ready")
+    return f"http://{address}"
+
+
+def _wait_until_ready(url: str, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(httpx.HTTPError):
+            if httpx.get(url).status_code == 200:
+                return
+        time.sleep(0.2)
+    raise TimeoutError(f"{url} is not ready")
