@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
-from revelio.catalog import Catalog
+from revelio.catalog import Catalog, ToolSpec
 from revelio.conventions import recorded_profile, signals
 from revelio.types import Entity, Evidence, Query, QueryTemplate, Reading
+from revelio.unreachable import asks_presence
 
 MOST = 20_000
 """Candidates of one question: ranking takes time and memory in proportion."""
@@ -51,7 +52,7 @@ def candidates(catalog: Catalog, there: Inventory | Iterable[Entity]) -> tuple[Q
     names: dict[str, list[str]] = {}
     for entity in sorted(there.entities):
         names.setdefault(entity.kind, []).append(entity.name)
-    templates = [t for tool in catalog.tools for t in tool.asked(there.sources) if there.sources is not None or _in_recordings(t)]
+    templates = [t for tool in catalog.tools for t in _of_tool(tool, there.sources)]
     share = _share([_count(template, names) for template in templates])
     bound = (
         Query(template, tuple(sorted(binding.items())))
@@ -65,13 +66,14 @@ def not_asked(catalog: Catalog, evidence: Evidence) -> tuple[str, ...]:
     """A sentence on each source whose questions cannot be asked about this evidence, in the order of the catalog."""
     if evidence.sources is None:
         return ()
-    asked = Counter(t.tool for t in {q.template.id: q.template for q in candidates(catalog, inventory(evidence))}.values())
+    there = {q.template.id: q.template for q in candidates(catalog, inventory(evidence))}.values()
+    asked = Counter(t.tool for t in there if not asks_presence(t))
     told = []
     for tool in catalog.tools:
         names = {p.name: p.title for p in catalog.products if p.tool == tool.name}
         here = [title for name, title in names.items() if name in evidence.sources]
         silent = [names[p.name] for name in evidence.missing if (p := catalog.product(name)) and p.name in names]
-        every = len(tool.asked(evidence.sources)) if here else len(tool.templates)
+        every = sum(not asks_presence(t) for t in (tool.asked(evidence.sources) if here else tool.templates))
         left = every - asked[tool.name]
         if left <= 0:
             continue
@@ -80,6 +82,14 @@ def not_asked(catalog: Catalog, evidence: Evidence) -> tuple[str, ...]:
         title = " and ".join(here or silent or [tool.title])
         told.append(f"{title} {why}: {left} of its {every} questions are not asked")
     return tuple(told)
+
+
+def _of_tool(tool: ToolSpec, sources: frozenset[str] | None) -> list[QueryTemplate]:
+    """What can be asked of a tool; where no source of it answered, only whether it does."""
+    if sources is None:
+        return [t for t in tool.asked(None) if _in_recordings(t)]
+    asked = tool.asked(sources)
+    return [*asked, *(t for t in tool.templates if asks_presence(t) and t not in asked)]
 
 
 def _in_recordings(template: QueryTemplate) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from revelio.candidates import Inventory, candidates, inventory, not_asked
 from revelio.catalog import Catalog
 from revelio.errors import NotFoundError
+from revelio.no_fault import supported
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
 from revelio.ranker.head import Head
@@ -64,7 +65,7 @@ class Recommender:
         began = time.perf_counter()
         queries = self.candidates(incident)
         if not queries:
-            return self._answer(incident, (), 1.0, began)
+            return self._answer(incident, (), 0.5, began)
         encoded = self.ranker.encode(incident, queries)
         ranking = self.ranker.ranking(encoded)
         first = ranking.order(k).tolist()
@@ -121,6 +122,7 @@ class Recommender:
     def _answer(self, incident: Incident, ranked: tuple[RankedQuery, ...], no_fault: float, began: float) -> Recommendation:
         took_ms = (time.perf_counter() - began) * 1000.0
         left = not_asked(self.catalog, incident.evidence)
+        no_fault = supported(no_fault, incident.evidence)
         return Recommendation(incident, ranked, no_fault, self.model, incident.evidence.missing, took_ms, left)
 
 

@@ -26,6 +26,7 @@ from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.registry import make_tool
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Entity, Evidence, Query, Result, Series, Window, fill
+from revelio.unreachable import presence, unreachable
 
 GRACE_S = 0.5
 """How much longer than one request's limit a whole snapshot may take, in seconds."""
@@ -120,7 +121,12 @@ class System:
         known = {e for name in missing for e in self._inventory.get(f"{where.project} {name}") or ()}
         products = {s.product.name for s in self.sources.all if s.name in seen}
         whole = replace(merge(where, seen.values(), missing), sources=tuple(sorted(products)))
-        return replace(whole, entities=tuple(sorted(known | set(whole.entities)))) if known else whole
+        silent, changes = unreachable(
+            self.catalog, {s.name: s.product.tool for s in self.sources.all if s.name in missing}, where.window.end
+        )
+        if not known and not silent:
+            return whole
+        return replace(whole, entities=tuple(sorted({*known, *silent, *whole.entities})), changes=(*whole.changes, *changes))
 
     def scope(self, evidence: Evidence) -> Scope:
         """The scope of that evidence."""
@@ -136,6 +142,8 @@ class System:
 
     def render(self, query: Query, scope: Scope | Evidence) -> str:
         """The query in the language of the source that answers it."""
+        if presence(query):
+            return _plain(query)
         for source in self._asked(query):
             return source.tool.render(source.query(query), self._scope(scope))
         tool = _unconnected(self.catalog, query.template.tool, Backend(url=""))
@@ -155,6 +163,8 @@ class System:
         asked = self._asked(query)
         if not asked:
             raise SourceError(name, f"no backend is set up; name one under [systems.{self.name}.backends.{name}] in revelio.toml")
+        if presence(query):
+            return self._presence(query.bindings[0][1])
         began = time.perf_counter()
         where, deadline = self._scope(scope), end(REQUESTS * self.limits.seconds + GRACE_S)
         with until(deadline):
@@ -165,6 +175,13 @@ class System:
             raise next(answer for answer in answers.values() if isinstance(answer, SourceError))
         result = join(results)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
+
+    def _presence(self, source: str) -> Result:
+        """Whether a source answers now."""
+        state = next((s for s in self.ping() if s.tool == source), ToolState(source, False, "it is not connected any more"))
+        if state.up:
+            return Result(f"{source} answers again: {state.detail}", 0.0, "it answers now", kind="table")
+        return Result(f"{source} does not answer: {state.detail}", 1.0, "no answer", kind="table")
 
     def close(self) -> None:
         """Close the connections and threads of the tools."""
@@ -254,7 +271,7 @@ class RecordedSystem:
 
     def render(self, query: Query, scope: Scope | Evidence) -> str:
         """The query in its tool's own language. Needs no backend."""
-        tool = self._tool(query)
+        tool = None if presence(query) else self._tool(query)
         return _plain(query) if tool is None else tool.render(query, self._scope(scope))
 
     def link(self, query: Query, scope: Scope | Evidence) -> str | None:

@@ -13,7 +13,7 @@ from revelio.tools.registry import TOOLS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "catalog.md"
 TEMPLATES = bundled_catalog().templates
-_CHANGES = {"state", "started", "oom", "limits", "config", "health", ""}
+_CHANGES = {"answers", "state", "started", "oom", "limits", "config", "health", ""}
 _SPANS = {"p95_ms", "median_ms", "self_ms", "errors", "count"}
 _LOGS = {"error", "warning", "problems", "new_problems", ""}
 

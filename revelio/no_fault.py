@@ -1,0 +1,24 @@
+"""How far the evidence supports the claim that nothing is wrong: it is a claim about what was seen."""
+
+from __future__ import annotations
+
+from revelio.onset import USER_FACING
+from revelio.types import Evidence
+
+BLIND_SHARE = 0.4
+"""What a look at everything but what users feel counts for."""
+
+
+def supported(no_fault: float, evidence: Evidence) -> float:
+    """The probability of no fault, drawn towards one half by the share of the system that could not be seen.
+
+    Sources that did not answer count in full. So do, by most of their weight, signals that users feel where there are none:
+    no rate, error, latency, span or log line. Recordings that do not say what was seen are taken to have seen everything. A
+    probability that speaks for a fault stays: to see less is no sign of health.
+    """
+    if evidence.sources is None or no_fault <= 0.5:
+        return no_fault
+    asked = len(evidence.sources) + len(evidence.missing)
+    share = len(evidence.sources) / asked if asked and evidence.shows else 0.0
+    felt = evidence.spans or evidence.logs or any(s.metric in USER_FACING and s.metric != "up" for s in evidence.series)
+    return 0.5 + (no_fault - 0.5) * share * (1.0 if felt else BLIND_SHARE)

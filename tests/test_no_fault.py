@@ -1,0 +1,45 @@
+"""Silence is a claim about what was seen: with sources missing it is drawn towards "cannot tell"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from revelio.no_fault import supported
+from revelio.types import Entity, Evidence, LogPattern, Series, Window
+
+CART = Entity("service", "cart")
+ALL = Evidence(
+    Window(600.0, 1200.0),
+    Window(0.0, 600.0),
+    series=(Series(CART, "request_rate", "req/s", (1.0,), (1.0,)),),
+    sources=("jaeger", "prometheus"),
+)
+
+
+def test_with_everything_seen_the_probability_stays() -> None:
+    assert supported(0.99, ALL) == 0.99
+
+
+def test_recordings_that_do_not_say_what_was_seen_stay_as_they_are() -> None:
+    assert supported(0.99, replace(ALL, sources=None, missing=("jaeger",))) == 0.99
+
+
+@pytest.mark.parametrize(("missing", "most"), [(("redis",), 0.83), (("redis", "postgres"), 0.75)])
+def test_each_missing_source_widens_it(missing: tuple[str, ...], most: float) -> None:
+    assert 0.5 < supported(0.99, replace(ALL, missing=missing)) <= most
+
+
+def test_without_anything_that_users_feel_it_is_hardly_more_than_a_guess() -> None:
+    hosts_only = replace(ALL, series=(Series(Entity("host", "a"), "host_cpu", "", (1.0,), (1.0,)),))
+    assert 0.5 < supported(0.99, hosts_only) < 0.7
+    assert supported(0.99, replace(hosts_only, logs=(LogPattern(CART, "INFO", "x", 1, 1, 0.0),))) == 0.99
+
+
+def test_an_empty_look_says_nothing() -> None:
+    assert supported(0.99, replace(ALL, series=())) == 0.5
+
+
+def test_a_fault_stays_a_fault_however_little_was_seen() -> None:
+    assert supported(0.2, replace(ALL, missing=("a", "b", "c"))) == 0.2
