@@ -19,6 +19,7 @@ from revelio.settings import Settings
 from webui.accounts.middleware import AccessMiddleware
 from webui.accounts.rate_limit import SignInRateLimit
 from webui.api import accounts_api, api, probes
+from webui.demo import DemoOnly, DemoRetention
 from webui.errors import add_handlers
 from webui.jobs.learning import LearningJob
 from webui.jobs.retention import RetentionJob
@@ -47,14 +48,17 @@ def is_request_id(given: str) -> bool:
     return re.fullmatch(r"[A-Za-z0-9._-]{1,64}", given) is not None
 
 
-def create_app(settings: Settings, *, recommender: Recommender | None = None) -> FastAPI:
+def create_app(settings: Settings, *, recommender: Recommender | None = None, demo: bool = False) -> FastAPI:
     """The web page and the API. ``recommender`` replaces the model that the settings name.
+
+    A ``demo`` takes the settings of ``demo_settings``; it may listen anywhere.
 
     Raises ``InvalidInputError`` for an address other than loopback while accounts are off, and for accounts without an admin;
     ``StoreError`` when the database cannot be opened. A damaged model does not stop the start: ``/readyz`` and every page
     report it.
     """
-    require_safe_address(settings)
+    if not demo:
+        require_safe_address(settings)
     store = open_store(settings)
     service = Service(settings, recommender=recommender, store=store)
 
@@ -62,7 +66,8 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None) ->
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # The model loads while the first person still reads the page.
         threading.Thread(target=service.troubles, name="warm-up", daemon=True).start()
-        forget, learn = RetentionJob(store, settings.keep_days), LearningJob(service)
+        forget = DemoRetention(store) if demo else RetentionJob(store, settings.keep_days)
+        learn = LearningJob(service)
         yield
         learn.stop()
         forget.stop()
@@ -78,6 +83,7 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None) ->
         lifespan=lifespan,
     )
     app.state.service = service
+    app.state.demo = demo
     app.state.sign_in_rate_limit = SignInRateLimit()
     add_handlers(app)
     for router in (api, accounts_api, account_pages, oidc_pages, probes, api_docs, pages, webhooks(settings, service)):
@@ -86,6 +92,8 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None) ->
     # The last one added is the first to see a request.
     app.add_middleware(BodyLimit, limit=settings.max_report_chars * _BYTES_PER_CHARACTER + 16_384)
     app.add_middleware(AccessMiddleware, store=store, required=settings.accounts, per_minute=settings.rate_limit)
+    if demo:
+        app.add_middleware(DemoOnly)
     app.add_middleware(SameOrigin, names=settings.names)
     app.add_middleware(RequestMetrics, metrics=service.metrics)
     app.add_middleware(SecurityHeaders)

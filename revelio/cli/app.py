@@ -11,6 +11,7 @@ from revelio.cli import (
     bench,
     campaign,
     catalog,
+    demo,
     docs,
     doctor,
     evaluate,
@@ -36,6 +37,7 @@ _ABOUT = """Turns a vague bug report into the few debugging queries most likely 
 
 \b
 Start here:
+    revelio demo                          the web page with recorded incidents, without any settings
     revelio init                          settings for the backends that are there
     revelio doctor                        what is usable, and what to do about the rest
     revelio serve                         the web page and API on http://127.0.0.1:8000
@@ -57,6 +59,7 @@ def build() -> typer.Typer:
     app.callback()(_root)
     for name, verb in (
         ("serve", serve.serve),
+        ("demo", demo.demo),
         ("recommend", recommend.recommend),
         ("run", run.run),
         ("eval", evaluate.evaluate),

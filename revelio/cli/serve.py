@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, emit, say
 from revelio.errors import RevelioError
+
+if TYPE_CHECKING:
+    from revelio.settings import Settings
 
 
 def serve(
@@ -31,17 +35,22 @@ def serve(
       REVELIO_DATABASE=sqlite:////tmp/revelio.db revelio serve
     """
     from revelio.settings import BUNDLED
+
+    incidents = BUNDLED / "incidents" if demo else None
+    given = {k: v for k, v in (("host", host), ("port", port), ("incidents", incidents)) if v is not None}
+    run_server(settings_with().model_copy(update=given), json=json)
+
+
+def run_server(settings: Settings, *, demo: bool = False, json: bool = False, at_end: Callable[[], None] = lambda: None) -> None:
+    """Serve until a signal ends it, and do ``at_end``. Raises ``RevelioError`` when it cannot start."""
     from revelio.telemetry import start_traces
     from revelio.telemetry_logs import start_logs
     from webui.app import create_app
     from webui.server.run import serve as serve_until_ended
 
-    incidents = BUNDLED / "incidents" if demo else None
-    given = {k: v for k, v in (("host", host), ("port", port), ("incidents", incidents)) if v is not None}
-    settings = settings_with().model_copy(update=given)
     start_logs(settings.telemetry.log_format)
     end_traces = start_traces(settings.telemetry.otlp_endpoint)
-    app = create_app(settings)
+    app = create_app(settings, demo=demo)
     listening = _listen(settings.host, settings.port)
     url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{settings.port}"
     if json:
@@ -49,7 +58,11 @@ def serve(
     else:
         say(f"Revelio is on {url} (API: {url}/api/docs); press Ctrl-C to stop")
 
-    serve_until_ended(app, listening, trusted_proxies=[str(one) for one in settings.trusted_proxies], at_end=end_traces)
+    def end() -> None:
+        end_traces()
+        at_end()
+
+    serve_until_ended(app, listening, trusted_proxies=[str(one) for one in settings.trusted_proxies], at_end=end)
 
 
 def _listen(host: str, port: int) -> socket.socket:

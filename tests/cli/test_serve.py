@@ -79,3 +79,18 @@ def test_doctor_is_content_when_revelio_can_answer_though_backends_are_down(
     assert seen["signals"]["found"] == 0 and seen["signals"]["of"] > 100
     assert seen["templates"]["usable"] == 0
     assert any("does not answer" in reason or "is not connected" in reason for reason in seen["templates"]["why_not"])
+
+
+def test_demo_listens_anywhere_and_takes_no_system_of_the_settings(place: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def run(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        seen.append(server.config.app)
+        sockets[0].close()
+
+    monkeypatch.setattr("uvicorn.Server.run", run)
+    ran = place("demo", "--host", "0.0.0.0", "--port", _free_port())
+    assert ran.code == 0, ran.err
+    settings = seen[0].state.service.settings
+    assert (settings.systems, seen[0].state.demo) == ({}, True)
+    assert not Path(settings.database.removeprefix("sqlite:///")).exists()

@@ -28,12 +28,13 @@ class Rule:
         object.__setattr__(self, "pattern", re.compile(re.sub(r"\{\w+\}", "[^/]+", pattern) + r"\Z", re.DOTALL))
 
 
-def _rules(need: Need, *lines: str) -> tuple[Rule, ...]:
+def rules(need: Need, *lines: str) -> tuple[Rule, ...]:
+    """A rule for each line, such as ``GET /r/{answer_id}``."""
     return tuple(Rule(method, path, need) for method, path in (line.split(" ") for line in lines))
 
 
 RULES = (
-    *_rules(
+    *rules(
         "anybody",
         "GET /healthz",
         "GET /readyz",
@@ -49,7 +50,7 @@ RULES = (
         "POST /api/v1/webhooks/pagerduty",
         "POST /api/v1/webhooks/grafana",
     ),
-    *_rules(
+    *rules(
         "viewer",
         "GET /",
         "GET /r",
@@ -84,7 +85,7 @@ RULES = (
         "POST /account/tokens",
         "POST /account/tokens/revoke",
     ),
-    *_rules(
+    *rules(
         "responder",
         "POST /r",
         "POST /systems/{name}/look",
@@ -98,7 +99,7 @@ RULES = (
         "POST /api/v1/recommendations/{recommendation_id}/queries/{query_id}/run",
         "POST /api/v1/recommendations/{recommendation_id}/feedback",
     ),
-    *_rules(
+    *rules(
         "admin",
         "GET /slack/install",
         "GET /slack/oauth_redirect",
