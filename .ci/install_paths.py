@@ -151,7 +151,10 @@ def index(dist: Path) -> Iterator[str]:
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET  # noqa: N815 - the base class looks for this name
 
         def log_message(self, *_: object) -> None:
             pass
