@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from revelio.no_fault import supported
+from revelio.no_fault import DOWN, gone, supported
 from revelio.types import Entity, Evidence, LogPattern, Series, Window
 
 CART = Entity("service", "cart")
@@ -43,3 +43,23 @@ def test_an_empty_look_says_nothing() -> None:
 
 def test_a_fault_stays_a_fault_however_little_was_seen() -> None:
     assert supported(0.2, replace(ALL, missing=("a", "b", "c"))) == 0.2
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "now", "is_gone"),
+    [
+        ("up", 1.0, 0.0, True),
+        ("db_up", 1.0, 0.0, True),
+        ("backend_down", 0.0, 1.0, True),
+        ("probe_failing", 0.0, 1.0, True),
+        ("up", 0.0, 0.0, False),
+        ("up", 0.0, 1.0, False),
+        ("request_rate", 5.0, 0.0, False),
+    ],
+)
+def test_what_answered_before_and_does_not_now_is_a_fault(metric: str, before: float, now: float, is_gone: bool) -> None:
+    times = tuple(float(t) for t in range(0, 1200, 30))
+    values = tuple(now if t >= 1020.0 else before for t in times)
+    seen = replace(ALL, series=(*ALL.series, Series(CART, metric, "", times, values)))
+    assert gone(seen) == ((CART,) if is_gone else ())
+    assert (supported(0.99, seen) == DOWN) == is_gone
