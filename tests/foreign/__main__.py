@@ -1,4 +1,4 @@
-"""``python -m tests.foreign install|record|table``: foreign applications, brought up, broken and measured."""
+"""``python -m tests.foreign install|record|relabel|table``: foreign applications, brought up, broken and measured."""
 
 from __future__ import annotations
 
@@ -30,8 +30,23 @@ def main() -> int:
     record.add_argument("--quick", action="store_true", help="short times, for a look")
     record.add_argument("--folder", type=Path, default=FOLDER)
     record.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    for verb, told in (("relabel", "judge what is recorded by the causes as they are now"), ("table", "print what came of it")):
+        verbs.add_parser(verb, help=told).add_argument("--folder", type=Path, default=FOLDER)
     words = parser.parse_args()
-    return _install(words) if words.verb == "install" else _record(words)
+    return {"install": _install, "record": _record, "relabel": _relabel, "table": _table}[words.verb](words)
+
+
+def _relabel(words: argparse.Namespace) -> int:
+    for app in APPLICATIONS.values():
+        campaign.relabel(app, words.folder)
+    return 0
+
+
+def _table(words: argparse.Namespace) -> int:
+    from tests.foreign.table import table
+
+    print(table(words.folder, {name: app.title for name, app in APPLICATIONS.items()}))
+    return 0
 
 
 def _install(words: argparse.Namespace) -> int:

@@ -37,7 +37,7 @@ class Times:
     healthy: float
 
 
-WHOLE = Times(warm_up=660.0, fault=210.0, rest=330.0, healthy=640.0)
+WHOLE = Times(warm_up=660.0, fault=200.0, rest=470.0, healthy=680.0)
 QUICK = Times(warm_up=150.0, fault=150.0, rest=60.0, healthy=0.0)
 LATE_S = 1800.0
 """How much later a late question comes, in seconds."""
@@ -58,7 +58,7 @@ class Campaign:
     calm_since: float
 
     def record(self, steps: Sequence[Fault | str]) -> None:
-        """Faults, and names of healthy moments, in their order; then what is half an hour old is asked once more."""
+        """Faults, and names of healthy moments, in their order; what is half an hour old is asked once more."""
         for step in steps:
             name = step if isinstance(step, str) else step.name
             if self.path(name).exists():
@@ -69,8 +69,8 @@ class Campaign:
                 time.sleep(max(0.0, self.calm_since + self.times.healthy - time.time()))
                 now = time.time()
                 self._keep(name, now, look(self.system, now), self.users.seen(now - 300.0, now), None)
-        for path in sorted((self.folder / "incidents").glob(f"{self.app.name}-*.jsonl.xz")):
-            self._late(path)
+            for path in sorted((self.folder / "incidents").glob(f"{self.app.name}-*.jsonl.xz")):
+                self._late(path)
 
     def path(self, name: str) -> Path:
         """The file of an incident."""
@@ -99,7 +99,7 @@ class Campaign:
 
     def _keep(self, name: str, now: float, moment: Moment, seen: Seen, fault: tuple[Fault, FaultRecord] | None) -> None:
         ran = run_all(self.system, moment.evidence)
-        labels: tuple[Label, ...] = proven(fault[0].causes, ran) if fault else ()
+        labels: tuple[Label, ...] = proven(fault[0].causes, ran.kept) if fault else ()
         incident = f"{self.app.name}-{name}"
         notes = tuple(n for n in self.users.notes if now - 300.0 <= n.at < now)[-40:]
         record = Record(
@@ -153,6 +153,15 @@ def steps(app: Application, part: int, parts: int, most: int | None = None) -> l
         found.append(fault)
     half = (len(found) + parts - 1) // parts
     return found[(part - 1) * half : part * half]
+
+
+def relabel(app: Application, folder: Path) -> None:
+    """Judge recorded incidents by the faults' causes as they are written now, from the results that were recorded."""
+    causes = {f"{app.name}-{fault.name}": fault.causes for fault in app.faults()}
+    for path in sorted((folder / "incidents").glob(f"{app.name}-*.jsonl.xz")):
+        [record] = read_records(path)
+        known = causes.get(record.id.removesuffix("-late"), ())
+        write_records(path, [replace(record, labels=proven(known, record.results))])
 
 
 def run(app: Application, machine: Machine, folder: Path, times: Times, wanted: Sequence[Fault | str]) -> Exposed:

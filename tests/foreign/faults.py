@@ -105,6 +105,16 @@ def filled(folder: Path) -> Undo:
     return lambda: file.unlink(missing_ok=True)
 
 
+def grown(program: str, megabytes: int) -> Callable[[Machine], str]:
+    """Says by how much a program and its children exceed what they should take."""
+
+    def bites(machine: Machine) -> str:
+        used = machine.programs.resident(program) / 1e6
+        return f"{used:.0f} MB are resident" if used > megabytes else ""
+
+    return bites
+
+
 def small_disk(machine: Machine, name: str, megabytes: int) -> Path:
     """A file system of its own on this machine."""
     image, place = machine.folder / f"{name}.img", machine.folder / name

@@ -26,8 +26,9 @@ exec "$@"
 
 
 def on_a_machine_of_its_own(command: Sequence[str]) -> list[str]:
-    """The command in network, mount and host name spaces of its own. Needs root."""
-    return ["unshare", "--net", "--mount", "--uts", "--propagation", "private", "sh", "-c", _SET_UP, "sh", *command]
+    """The command with a network, mounts and processes of its own. Needs root."""
+    spaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child=SIGTERM", "--mount-proc"]
+    return ["unshare", *spaces, "--propagation", "private", "sh", "-c", _SET_UP, "sh", *command]
 
 
 def not_possible() -> str:

@@ -50,12 +50,20 @@ def sql(machine: Machine, text: str, database: str = "") -> bool:
     return subprocess.run([*client, "-e", text], capture_output=True, check=False, timeout=120).returncode == 0
 
 
-def setting(name: str, value: str, usual: str) -> Callable[[Machine], Undo]:
-    """A setting of the server gets another value."""
+def used_up(most: int) -> Callable[[Machine], Undo]:
+    """A program of the application's user leaves its connections open, until there are no more."""
 
     def begin(machine: Machine) -> Undo:
-        assert sql(machine, f"SET GLOBAL {name} = {value}")
-        return lambda: sql(machine, f"SET GLOBAL {name} = {usual}")
+        client = ["mariadb", "--no-defaults", "-h127.0.0.1", "-uapp", "-papp", "-e", "SELECT SLEEP(1200)"]
+        null = subprocess.DEVNULL
+        clients = [subprocess.Popen(client, stdin=null, stdout=null, stderr=null) for _ in range(most)]
+
+        def undo() -> None:
+            for one in clients:
+                one.kill()
+                one.wait()
+
+        return undo
 
     return begin
 

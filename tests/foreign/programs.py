@@ -95,7 +95,7 @@ class Programs:
         program = self._known[name]
         with (self.folder / f"{name}.log").open("ab") as log:
             self._running[name] = subprocess.Popen(
-                ["nice", *program.command],
+                list(program.command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -124,6 +124,13 @@ class Programs:
     def running(self, name: str) -> bool:
         """Whether it was started and has not ended."""
         return name in self._running and self._running[name].poll() is None
+
+    def resident(self, name: str) -> float:
+        """Bytes of memory that it and its children hold."""
+        group = self._running[name].pid
+        listed = subprocess.run(["ps", "-eo", "pgid=,rss="], capture_output=True, text=True, check=True, timeout=30).stdout
+        rows = (line.split() for line in listed.splitlines())
+        return sum(1024.0 * float(rss) for own, rss in rows if int(own) == group)
 
     def send(self, name: str, how: signal.Signals) -> None:
         """Send a signal to it and its children."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,6 +15,7 @@ import httpx
 from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, prove, recorded, short
 from fault_injection.labels import Grade
 from revelio.candidates import candidates, inventory
+from revelio.catalog import bundled_catalog
 from revelio.incidents.exchange import Label
 from revelio.systems import System
 from revelio.types import Evidence, Query, RecordedResult, Result
@@ -73,14 +75,16 @@ def run_all(system: System, evidence: Evidence) -> Ran:
     return Ran(results, recorded(results, healthy))
 
 
-def proven(causes: tuple[Cause, ...], ran: Ran) -> tuple[Label, ...]:
-    """A label for each candidate that should show the cause; entities may be named by a pattern with ``*``."""
+def proven(causes: tuple[Cause, ...], results: tuple[RecordedResult, ...]) -> tuple[Label, ...]:
+    """A label for each query that was run and should show the cause; entities may be named by a pattern with ``*``."""
+    templates = {t.id: t for t in bundled_catalog().templates}
     accepted: dict[Query, Grade] = {}
-    for query in ran.results:
+    for result in results:
         for cause in causes:
-            if cause.template == query.template.id and _names(cause, query):
+            if cause.template == result.template and _names(cause, dict(result.bindings)):
+                query = Query(templates[result.template], result.bindings)
                 accepted[query] = max(accepted.get(query, cause.grade), cause.grade)
-    return prove(accepted, ran.kept)
+    return prove(accepted, results)
 
 
 def said(ran: Ran) -> tuple[RecordedResult, ...]:
@@ -101,8 +105,7 @@ def noted(folder: Path) -> dict[str, Figures]:
     return {r["incident"]: Figures(**{**r, "empty": tuple(r["empty"])}) for r in read}
 
 
-def _names(cause: Cause, query: Query) -> bool:
-    bound = dict(query.bindings)
+def _names(cause: Cause, bound: Mapping[str, str]) -> bool:
     return all(fnmatchcase(bound.get(blank, ""), wanted) for blank, wanted in cause.blanks)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.foreign.application import Application
+from tests.foreign.applications.keycloak import Keycloak
+from tests.foreign.applications.nautobot import Nautobot
 from tests.foreign.applications.registry import Registry
 from tests.foreign.applications.wordpress import WordPress
 
-APPLICATIONS: Mapping[str, Application] = {app.name: app for app in (WordPress(), Registry())}
+APPLICATIONS: Mapping[str, Application] = {app.name: app for app in (WordPress(), Registry(), Keycloak(), Nautobot())}

@@ -140,7 +140,7 @@ class Nautobot:
                     shows("memory", container="celery"),
                     leads("handling_rate", service="*"),
                 ),
-                lambda machine: "no worker takes jobs",
+                lambda machine: "" if machine.programs.running("worker") else "no worker takes jobs",
             ),
             Fault(
                 "tags-locked",
@@ -176,7 +176,7 @@ class Nautobot:
                 "packet_loss",
                 "postgres",
                 lost(5432, 0.2),
-                (shows("retransmits", link="node"), shows("failed_connections", link="node")),
+                (shows("retransmits", container="node"), shows("failed_connections", container="node")),
             ),
             Fault("web-hangs", "process_paused", "nautobot", paused("nautobot"), (shows("up", service="nautobot"),)),
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 
 from tests.foreign import mariadb
-from tests.foreign.faults import Fault, Undo, filled, killed, leads, lost, paused, refused, restarted, shows, small_disk
+from tests.foreign.faults import Fault, Undo, filled, killed, leads, lost, paused, refused, shows, small_disk
 from tests.foreign.machine import Machine, wait_until
 from tests.foreign.users import Page
 
@@ -173,12 +173,15 @@ class WordPress:
                 ),
             ),
             Fault(
-                "too-few-connections",
-                "wrong_configuration",
+                "connections-used-up",
+                "connection_leak",
                 "mariadb",
-                mariadb.setting("max_connections", "10", "60"),
-                (shows("db_connections_used", database="mysql"), shows("db_refused", database="mysql")),
-                lambda machine: "the limit is 10",
+                mariadb.used_up(60),
+                (
+                    shows("db_connections_used", database="mysql"),
+                    shows("db_connections", database="mysql"),
+                    leads("db_refused", database="mysql"),
+                ),
             ),
             Fault("disk-full", "disk_full", "mysql-data", _fill, (shows("disk_used", volume="*mysql-data"),), _is_full),
             Fault(
@@ -186,7 +189,7 @@ class WordPress:
                 "packet_loss",
                 "mariadb",
                 lost(3306, 0.25),
-                (shows("retransmits", link="node"), shows("failed_connections", link="node")),
+                (shows("retransmits", container="node"), shows("failed_connections", container="node")),
             ),
             Fault(
                 "nginx-killed",
@@ -196,12 +199,11 @@ class WordPress:
                 (shows("up", service="nginx"), shows("memory", container="nginx"), shows("processes", container="nginx")),
             ),
             Fault(
-                "one-worker",
+                "wrong-password",
                 "wrong_configuration",
                 "php-fpm",
-                restarted("php-fpm", _one_worker),
-                (shows("pool_use", service="php-fpm"), shows("pool_waiting", service="php-fpm")),
-                lambda machine: "one worker is left",
+                _wrong_password,
+                (shows("db_refused", database="mysql"), leads("db_transactions", database="mysql")),
             ),
             Fault("database-refuses", "refused_connection", "mariadb", refused(3306), (shows("db_up", database="mysql"),)),
         )
@@ -252,9 +254,7 @@ def _is_full(machine: Machine) -> str:
     return f"{left} bytes are left" if left < 1_000_000 else ""
 
 
-def _one_worker(command: tuple[str, ...]) -> list[str]:
-    pool = Path(command[-1])
-    narrow = pool.with_name("narrow.conf")
-    text = pool.read_text(encoding="utf-8").replace("pm = dynamic", "pm = static").replace("max_children = 8", "max_children = 1")
-    narrow.write_text(text, encoding="utf-8")
-    return [*command[:-1], str(narrow)]
+def _wrong_password(machine: Machine) -> Undo:
+    config = machine.folder / "site" / "wp-config.php"
+    config.write_text(_CONFIG.replace("'DB_PASSWORD', 'app'", "'DB_PASSWORD', 'changed'"), encoding="utf-8")
+    return lambda: config.write_text(_CONFIG, encoding="utf-8")
