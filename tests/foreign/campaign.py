@@ -29,18 +29,20 @@ from tests.foreign.users import Seen, Users
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long things take, in seconds. A healthy moment lies ``healthy`` after the fault before it ended."""
+    """How long things take, in seconds. Faults come ``rest`` and healthy moments ``healthy`` after the fault before.
+
+    Questions are asked once more ``late`` after the first time; never where it is zero.
+    """
 
     warm_up: float
     fault: float
     rest: float
     healthy: float
+    late: float
 
 
-WHOLE = Times(warm_up=660.0, fault=200.0, rest=470.0, healthy=680.0)
-QUICK = Times(warm_up=150.0, fault=150.0, rest=60.0, healthy=0.0)
-LATE_S = 1800.0
-"""How much later a late question comes, in seconds."""
+WHOLE = Times(warm_up=780.0, fault=200.0, rest=470.0, healthy=680.0, late=1800.0)
+QUICK = Times(warm_up=150.0, fault=150.0, rest=60.0, healthy=0.0, late=0.0)
 
 NO_FAULT = Seen("fine", "", 0.0, None, "nothing was changed")
 
@@ -55,7 +57,8 @@ class Campaign:
     system: System
     folder: Path
     times: Times
-    calm_since: float
+    started: float
+    calm_since: float = 0.0
 
     def record(self, steps: Sequence[Fault | str]) -> None:
         """Faults, and names of healthy moments, in their order; what is half an hour old is asked once more."""
@@ -64,13 +67,17 @@ class Campaign:
             if self.path(name).exists():
                 continue
             if isinstance(step, Fault):
+                self._rest(self.times.rest)
                 self.break_it(step)
             else:
-                time.sleep(max(0.0, self.calm_since + self.times.healthy - time.time()))
+                self._rest(self.times.healthy)
                 now = time.time()
                 self._keep(name, now, look(self.system, now), self.users.seen(now - 300.0, now), None)
-            for path in sorted((self.folder / "incidents").glob(f"{self.app.name}-*.jsonl.xz")):
-                self._late(path)
+            self.ask_late()
+        if self.times.late:
+            last = max((r.opened_at for r in self._own()), default=0.0)
+            time.sleep(max(0.0, last + self.times.late + 5.0 - time.time()))
+            self.ask_late()
 
     def path(self, name: str) -> Path:
         """The file of an incident."""
@@ -92,10 +99,12 @@ class Campaign:
             undo()
             self.calm_since = time.time()
         if bitten:
-            self._keep(fault.name, now, moment, seen, replace_told(fault, bitten))
+            self._keep(fault.name, now, moment, seen, _told(fault, bitten))
         else:
             say(f"{fault.name} does not bite: {seen.told}")
-        time.sleep(max(0.0, self.calm_since + self.times.rest - time.time()))
+
+    def _rest(self, seconds: float) -> None:
+        time.sleep(max(0.0, self.calm_since + seconds - time.time()))
 
     def _keep(self, name: str, now: float, moment: Moment, seen: Seen, fault: tuple[Fault, FaultRecord] | None) -> None:
         ran = run_all(self.system, moment.evidence)
@@ -120,24 +129,23 @@ class Campaign:
         right = [f"{x.template}{dict(x.bindings)}" for x in labels if x.proven and x.grade == 3]
         say(f"{incident}: {seen.symptom}, {seen.told}; shown by {right or 'nothing'} of {len(labels)}; {figures}")
 
-    def _late(self, path: Path) -> None:
-        """Ask about the same time half an hour later: its evidence is what the backends still know."""
-        [record] = read_records(path)
-        late = path.with_name(path.name.replace(".jsonl", "-late.jsonl"))
-        ours = self.machine_started < record.opened_at < time.time() - LATE_S
-        if record.id.endswith("-late") or late.exists() or not ours or not record.fault:
-            return
-        evidence = self.system.snapshot(record.opened_at)
-        write_records(late, [replace(record, id=f"{record.id}-late", evidence=evidence, split="foreign_late")])
-        say(f"{record.id}: asked {time.time() - record.opened_at:.0f} s late")
+    def ask_late(self) -> None:
+        """Ask about faults of this run that are old enough, at their time: the evidence is what the backends still know."""
+        for record in self._own():
+            path = self.path(f"{record.id.removeprefix(f'{self.app.name}-')}-late")
+            if not self.times.late or path.exists() or time.time() < record.opened_at + self.times.late:
+                continue
+            evidence = self.system.snapshot(record.opened_at)
+            write_records(path, [replace(record, id=f"{record.id}-late", evidence=evidence, split="foreign_late")])
+            say(f"{record.id}: asked {time.time() - record.opened_at:.0f} s late")
 
-    @property
-    def machine_started(self) -> float:
-        """When its Prometheus began to measure."""
-        return self.users.notes[0].at
+    def _own(self) -> list[Record]:
+        """Faults that this run recorded."""
+        records = [r for p in (self.folder / "incidents").glob(f"{self.app.name}-*.jsonl.xz") for r in read_records(p)]
+        return [r for r in records if r.fault and not r.id.endswith("-late") and r.opened_at > self.started]
 
 
-def replace_told(fault: Fault, bitten: str) -> tuple[Fault, FaultRecord]:
+def _told(fault: Fault, bitten: str) -> tuple[Fault, FaultRecord]:
     """A fault with what is written down of it."""
     return fault, FaultRecord(fault.kind, fault.kind, fault.place, "", (), bitten)
 

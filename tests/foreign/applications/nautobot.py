@@ -117,7 +117,7 @@ class Nautobot:
             "login": (lambda c: c.get("/login/"), 2),
             "job": (_job, 1),
         }
-        return SITE, pages, 1.2
+        return SITE, pages, 2.5
 
     def faults(self) -> tuple[Fault, ...]:
         """Faults of each layer."""

@@ -97,7 +97,7 @@ class Registry:
             "publish": (_release, 1),
             "web": (lambda c: c.get("/"), 1),
         }
-        return MIRROR, pages, 0.6
+        return MIRROR, pages, 0.8
 
     def faults(self) -> tuple[Fault, ...]:
         """Faults of the mirror, of what it depends on, and of the way between."""

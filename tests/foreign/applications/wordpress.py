@@ -140,7 +140,7 @@ class WordPress:
             "comment": (_comment, 2),
             "login": (lambda c: c.get("/wp-login.php"), 1),
         }
-        return SITE, pages, 0.7
+        return SITE, pages, 1.0
 
     def faults(self) -> tuple[Fault, ...]:
         """Faults of each layer."""
