@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack test-hostile test-foreign check audit sbom stack bench model reference recording screenshots lock
+.PHONY: help run install test test-stack test-hostile test-foreign check audit sbom image installs stack bench model reference recording screenshots lock
 APP ?= shop
 STACK ?= stack
 WORKERS ?= 2
@@ -35,6 +35,13 @@ audit: .venv/.dev ## ask the advisory service about every locked dependency; say
 
 sbom: .venv/.dev ## write var/sbom.json: what a release is made of, in CycloneDX, from the lock file
 	mkdir -p var && $(BIN)/python .ci/bill_of_materials.py requirements/run.txt > var/sbom.json
+
+image: .venv/.stack ## the product's container image, revelio:dev, also where no image registry can be reached
+	$(BIN)/python -m testbed.images
+	docker build --tag revelio:dev .
+
+installs: .venv/.dev ## install along every path into empty environments, and print the time to a first answer
+	$(BIN)/python .ci/install_paths.py
 
 stack: .venv/.stack ## one application (APP=shop) with every backend, in Docker
 	$(BIN)/revelio testbed up $(APP)

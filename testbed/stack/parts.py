@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from testbed.stack.project import APPS, COMPOSE_FILE
+from testbed.stack.project import APPS, shared_services
 
 WORKER_LABEL = "revelio.worker"
 STORES = {"DATABASE_URL": "postgres", "REDIS_URL": "redis"}
@@ -34,7 +34,7 @@ class Parts:
 def parts_of(app: str) -> Parts:
     """The parts of an application."""
     services: dict[str, Any] = yaml.safe_load((APPS / app / "compose.yml").read_text())["services"]
-    shared: dict[str, Any] = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
+    shared = shared_services()
     database: dict[str, Any] = yaml.safe_load((APPS / app / "app.yaml").read_text())
     public = next(name for name, service in services.items() if service.get("ports"))
     store_users = tuple(

@@ -4,6 +4,9 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from testbed.errors import StackError
 
@@ -56,6 +59,12 @@ class Project:
     def url(self) -> str:
         """Where the application's public service is published."""
         return f"http://127.0.0.1:{self.ports['gateway']}"
+
+
+def shared_services() -> dict[str, Any]:
+    """Stores and backends beside which an application runs; what has a profile in that file is not of the testbed."""
+    services: dict[str, Any] = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
+    return {name: service for name, service in services.items() if "profiles" not in service}
 
 
 def applications() -> tuple[str, ...]:

@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 
-from testbed.stack.project import COMPOSE_FILE, ROOT
+from testbed.stack.project import ROOT, shared_services
 
 STEADY = ROOT / "testbed" / "backends" / "health" / "steady"
 REMEMBERED = 256
@@ -68,7 +67,7 @@ def test_a_container_that_comes_up_slowly_has_three_tries(mark: Path, tmp_path: 
 
 
 def test_every_store_and_backend_is_checked_that_way() -> None:
-    for name, service in yaml.safe_load(COMPOSE_FILE.read_text())["services"].items():
+    for name, service in shared_services().items():
         assert service["healthcheck"]["test"][:3] == ["CMD", "sh", "/health/steady"], name
         assert service["healthcheck"]["timeout"] == "240s" and "./testbed/backends/health:/health:ro" in service["volumes"], name
 

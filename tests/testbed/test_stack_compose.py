@@ -16,11 +16,11 @@ from fault_injection.testbed_system import system_of
 from testbed.images.recipes import BACKENDS, application
 from testbed.stack import applications, find_project, parts_of
 from testbed.stack.parts import STORES, source_of
-from testbed.stack.project import PORTS
+from testbed.stack.project import PORTS, shared_services
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-SHARED: Mapping[str, Any] = COMPOSE["services"]
+SHARED: Mapping[str, Any] = shared_services()
 OWN: Mapping[str, Mapping[str, Any]] = {
     app: yaml.safe_load((ROOT / "testbed" / "apps" / app / "compose.yml").read_text())["services"] for app in applications()
 }

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import docker
 import pytest
-import yaml
 from docker.errors import DockerException, ImageNotFound
 
 from testbed.errors import StackError
@@ -17,7 +16,7 @@ from testbed.images.artifacts import Artifact, Run, obtain
 from testbed.images.build import INPUTS_LABEL
 from testbed.images.recipes import BACKENDS, Recipe
 from testbed.progress import Step, silent
-from testbed.stack.project import COMPOSE_FILE
+from testbed.stack.project import shared_services
 
 
 @pytest.fixture
@@ -159,5 +158,4 @@ def test_what_takes_longest_starts_first() -> None:
 
 
 def test_every_image_of_the_compose_file_can_be_made() -> None:
-    services = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
-    assert {service["image"] for service in services.values()} == {recipe.tag for recipe in BACKENDS}
+    assert {service["image"] for service in shared_services().values()} == {recipe.tag for recipe in BACKENDS}
