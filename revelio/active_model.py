@@ -7,6 +7,7 @@ import threading
 
 from revelio.catalog import Catalog, bundled_catalog, load_catalog
 from revelio.errors import ArtifactError, NotFoundError
+from revelio.imports.files import mark, with_imports
 from revelio.ranker.artifact import load_manifest
 from revelio.ranker.versions import Versions, pointer_mark
 from revelio.recommender import Recommender, load_recommender
@@ -26,14 +27,20 @@ class ActiveModel:
         self._mark: tuple[int, int] | None = None
         self._version_trouble = ""
         self._catalog: Catalog | None = None
+        self._imported: tuple[tuple[str, int], ...] = ()
         self._lock = threading.RLock()
 
     @property
     def catalog(self) -> Catalog:
         """The catalog of the settings; ``CatalogError`` when one of its files is wrong."""
         with self._lock:
-            if self._catalog is None:
-                self._catalog = load_catalog(*self._settings.catalog) if self._settings.catalog else bundled_catalog()
+            imported = mark(self._settings.imports.folder)
+            if self._catalog is None or imported != self._imported:
+                own = load_catalog(*self._settings.catalog) if self._settings.catalog else bundled_catalog()
+                self._catalog, troubles = with_imports(own, self._settings.imports.folder)
+                self._imported = imported
+                for trouble in troubles:
+                    log.warning("%s", trouble)
             return self._catalog
 
     @property
@@ -45,11 +52,13 @@ class ActiveModel:
         with self._lock:
             if self._given and self._recommender is not None:
                 return self._recommender
-            mark = pointer_mark(self._settings.learning.folder)
-            if self._recommender is None or mark != self._mark:
-                loaded = self._recommender or load_recommender(self._settings.model, self.catalog)
+            version, catalog = pointer_mark(self._settings.learning.folder), self.catalog
+            if self._recommender is not None and self._recommender.catalog is not catalog:
+                self._recommender = None
+            if self._recommender is None or version != self._mark:
+                loaded = self._recommender or load_recommender(self._settings.model, catalog)
                 self._recommender, self._version_trouble = self._activate(loaded)
-                self._mark = mark
+                self._mark = version
             return self._recommender
 
     @property

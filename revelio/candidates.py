@@ -13,6 +13,9 @@ from revelio.conventions import recorded_profile, signals
 from revelio.types import Entity, Evidence, Query, QueryTemplate, Reading
 from revelio.unreachable import asks_presence
 
+IMPORTED = "imported."
+"""The ids of imported templates start so, and a snapshot keeps what each returns as a series of that name."""
+
 MOST = 20_000
 """Candidates of one question: ranking takes time and memory in proportion."""
 
@@ -36,7 +39,7 @@ def inventory(evidence: Evidence) -> Inventory:
     if evidence.sources is None:
         return Inventory(entities)
     spans = {("spans", name) for span in evidence.spans for name in (span.service, span.entity.name)}
-    held = frozenset({(s.metric, s.entity.name) for s in evidence.series if s.metric in signals()} | spans)
+    held = frozenset({(s.metric, s.entity.name) for s in evidence.series if _known(s.metric)} | spans)
     return Inventory(entities, frozenset(evidence.sources), held)
 
 
@@ -104,6 +107,8 @@ def _answerable(query: Query, held: frozenset[tuple[str, str]]) -> bool:
     place = f"{bound['service']}->{bound['peer']}" if {"service", "peer"} <= bound.keys() else None
     names = [place] if place else list(bound.values())
     known = [reading for reading in readings if _kept(reading)]
+    if not names and any(r.metric.startswith(IMPORTED) for r in known):
+        return any(metric == r.metric for r in known for metric, _ in held)
     if not known or len(known) < len(readings) or not names:
         return True
     return any(("spans" if r.source == "spans" else r.metric, name) in held for r in known for name in names)
@@ -111,7 +116,12 @@ def _answerable(query: Query, held: frozenset[tuple[str, str]]) -> bool:
 
 def _kept(reading: Reading) -> bool:
     """Whether evidence that lacks it means that there is nothing to show; logs and changes are silent when all is well."""
-    return reading.source == "spans" or (reading.source == "series" and reading.metric in signals())
+    return reading.source == "spans" or (reading.source == "series" and _known(reading.metric))
+
+
+def _known(metric: str) -> bool:
+    """Whether a snapshot reads it wherever it is there."""
+    return metric in signals() or metric.startswith(IMPORTED)
 
 
 def _count(template: QueryTemplate, names: dict[str, list[str]]) -> int:

@@ -93,6 +93,8 @@ class Service:
             there = ", ".join(self.systems) or "none; add one under [systems] in revelio.toml"
             raise NotFoundError(f"no system {name!r}; there are: {there}")
         with self._lock:
+            if name in self._open and self._open[name].catalog is not self.catalog:
+                self._open.pop(name).close()  # questions were imported since
             if name not in self._open:
                 self._open[name] = open_system(name, self.settings.systems[name], self.catalog, self.settings.timeout_s)
             return self._open[name]

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from revelio.access_settings import AccessSettings
 from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
+from revelio.import_settings import ImportSettings
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
 from revelio.profile_settings import ProfileSettings
 from revelio.registered_systems import registered_systems
@@ -147,6 +148,7 @@ class Settings(BaseSettings):
     learning: LearningSettings = Field(default_factory=LearningSettings, description="Learning from feedback")
     incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
     catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")
+    imports: ImportSettings = Field(default_factory=ImportSettings, description="Questions of one's own")
     systems: dict[str, SystemSettings] = Field({}, description="Live systems")
     timeout_s: float = Field(5.0, gt=0, le=600, description="Longest wait for one backend request, in seconds")
     max_report_chars: int = Field(20_000, gt=0, description="Longest report accepted, in characters")

@@ -158,8 +158,19 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose question a template is: ``credit`` in words, ``url`` back to it, "" where there is none."""
+
+    credit: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class QueryTemplate:
-    """A query of one tool with ``${name}`` placeholders in ``body``, whose syntax is that of the tool."""
+    """A query of one tool with ``${name}`` placeholders in ``body``, whose syntax is that of the tool.
+
+    One that was imported from a team's own rules, dashboards or runbooks has an ``origin``.
+    """
 
     id: str
     tool: str
@@ -168,6 +179,7 @@ class QueryTemplate:
     body: str
     blanks: tuple[Blank, ...] = ()
     reads: tuple[Reading, ...] = ()
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)

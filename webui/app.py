@@ -21,6 +21,7 @@ from webui.accounts.rate_limit import SignInRateLimit
 from webui.api import accounts_api, api, probes
 from webui.demo import DemoOnly, DemoRetention
 from webui.errors import add_handlers
+from webui.jobs.imports import ImportJob
 from webui.jobs.learning import LearningJob
 from webui.jobs.retention import RetentionJob
 from webui.middleware.metrics import RequestMetrics
@@ -68,7 +69,9 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None, de
         threading.Thread(target=service.troubles, name="warm-up", daemon=True).start()
         forget = DemoRetention(store) if demo else RetentionJob(store, settings.keep_days)
         learn = LearningJob(service)
+        imports = ImportJob(settings)
         yield
+        imports.stop()
         learn.stop()
         forget.stop()
         service.close()

@@ -19,12 +19,12 @@ from revelio.catalog.products import Product
 from revelio.catalog.specs import Catalog, Metric, ResultForm, ToolSpec
 from revelio.conventions import signals
 from revelio.errors import CatalogError
-from revelio.types import Blank, ColumnRole, QueryTemplate, Reading, ResultKind
+from revelio.types import Blank, ColumnRole, Origin, QueryTemplate, Reading, ResultKind
 
 M = TypeVar("M", bound=BaseModel)
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
-_AMBIENT = frozenset({"window", "baseline", "project"})
+_AMBIENT = frozenset({"window", "baseline", "project", "rate_interval"})
 """Placeholders that are filled by the run itself, not by an entity."""
 
 
@@ -41,6 +41,12 @@ class _FormFile(BaseModel):
     roles: list[ColumnRole] = []
 
 
+class _OriginFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    credit: str
+    url: str = ""
+
+
 class _TemplateFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     id: str = Field(pattern=r"^[A-Za-z0-9_.\-]+$", max_length=80)
@@ -50,6 +56,7 @@ class _TemplateFile(BaseModel):
     blanks: dict[str, str] = {}
     reads: list[_ReadingFile] = []
     result: _FormFile | None = None
+    origin: _OriginFile | None = None
 
 
 class _MetricFile(BaseModel):
@@ -218,6 +225,7 @@ def _templates(items: list[_TemplateFile], tool: str, node: yaml.Node, name: str
                 body=body,
                 blanks=tuple(Blank(k, v) for k, v in item.blanks.items()),
                 reads=tuple(Reading(r.source, r.metric, r.direction) for r in item.reads),  # type: ignore[arg-type]
+                origin=Origin(item.origin.credit, item.origin.url) if item.origin else None,
             )
         )
     return tuple(templates)

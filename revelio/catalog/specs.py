@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from revelio.catalog.products import Product, product_of
 from revelio.errors import CatalogError
@@ -116,4 +116,10 @@ class Catalog:
     @property
     def digest(self) -> str:
         """12 hex digits that change when any template changes."""
-        return hashlib.sha256(repr([asdict(t) for t in self.templates]).encode()).hexdigest()[:12]
+        told = [{k: v for k, v in asdict(t).items() if k != "origin"} for t in self.templates]
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:12]
+
+    def extended(self, more: Catalog) -> Catalog:
+        """With the templates of another catalog for tools that this one has."""
+        added = {t.name: t.templates for t in more.tools}
+        return Catalog(tuple(replace(t, templates=(*t.templates, *added.get(t.name, ()))) for t in self.tools))

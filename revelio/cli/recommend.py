@@ -117,7 +117,9 @@ def _card(screen: Console, ranked: RankedQuery, evidence: Evidence) -> None:
     for text in words:
         if text:
             screen.print(Padding(text, _INDENT))
-    lines = [(line, "green") for line in ranked.text.splitlines()] + [(ranked.link or "", "blue")]
+    origin = ranked.query.template.origin
+    links = [ranked.link or "", origin.url if origin else ""]
+    lines = [(line, "green") for line in ranked.text.splitlines()] + [(link, "blue") for link in links]
     for line, style in (*lines, (f"revelio run {ranked.query.id}", "dim")):
         if line:
             screen.print(Text(f"    {line}", style), soft_wrap=True)  # unbroken, so that it can be copied

@@ -110,11 +110,11 @@ def _matchers(
             continue
         also = "".join("|${" + name + "}" for name in names)
         pattern = naming.pattern(hole) if naming else hole
-        matchers.append(f'{label}=~"{_quoted(pattern)}{also}"')
+        matchers.append(f'{label}=~"{quoted(pattern)}{also}"')
     return tuple(matchers), values
 
 
-def _quoted(pattern: str) -> str:
+def quoted(pattern: str) -> str:
     """A regular expression as the inside of a PromQL string; placeholders stay."""
     return pattern.replace("\\", "\\\\").replace('"', '\\"')
 

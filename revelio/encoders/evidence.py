@@ -223,10 +223,12 @@ def _series(builder: _EvidenceIndexBuilder, evidence: Evidence, noise: Mapping[s
     names = [s.entity.name for s in series]
     above, below, onset = found.above[found.known], found.below[found.known], found.onset[found.known]
     builder.add(names, "series", [s.metric for s in series], above, below)
+    own = np.array(["." not in s.metric for s in series], dtype=bool)  # those of imported templates speak for them alone
+    names, above, below = list(compress(names, own)), above[own], below[own]
     lines = builder.components(names)
     builder.raise_("series_up", lines, above)
     builder.raise_("series_down", lines, below)
-    builder.add_onsets((n, at) for n, at in zip(names, onset.tolist(), strict=True) if at < 1.0)
+    builder.add_onsets((n, at) for n, at in zip(names, onset[own].tolist(), strict=True) if at < 1.0)
 
 
 def _noise_floors(series: Sequence[Series], noise: Mapping[str, float]) -> Doubles:

@@ -93,6 +93,13 @@ class MoveView(BaseModel):
     because: str = Field(description="Why it stands where it stands, in words")
 
 
+class OriginView(BaseModel):
+    """Whose question an imported query is."""
+
+    credit: str
+    url: str = Field(description="Back to it; empty where there is no address")
+
+
 class QueryView(BaseModel):
     """One ranked query."""
 
@@ -107,6 +114,7 @@ class QueryView(BaseModel):
     bindings: dict[str, str]
     text: str = Field(description="The query in the tool's own language")
     link: str | None
+    origin: OriginView | None = Field(None, description="Of a query that was imported from your rules, dashboards or runbooks")
     factors: list[FactorView]
     result: ResultView | None
     moved: MoveView | None = Field(None, description="Where the answer was asked for in the order of what came back")
@@ -216,6 +224,7 @@ def query_view(ranked: RankedQuery, evidence: Evidence, *, panels: bool = False)
         bindings=dict(ranked.query.bindings),
         text=ranked.text,
         link=ranked.link,
+        origin=OriginView(credit=template.origin.credit, url=template.origin.url) if template.origin else None,
         factors=[
             FactorView(name=f.name, log_probability=_finite(f.log_probability), because=list(f.because)) for f in ranked.factors
         ],

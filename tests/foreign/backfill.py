@@ -23,8 +23,8 @@ class Written:
     value: Callable[[float], float | None]
 
 
-def prometheus_with_history(programs: Programs, series: Iterable[Written], start: float, end: float) -> str:
-    """A Prometheus that scraped these every 15 s; its address."""
+def prometheus_with_history(programs: Programs, series: Iterable[Written], start: float, end: float, rules: str = "") -> str:
+    """A Prometheus that scraped these every 15 s; its address. ``rules`` is the content of a rule file."""
     folder = programs.folder
     text, data = folder / "history.txt", folder / "tsdb"
     times = [start + i * SCRAPE_S for i in range(int((end - start) / SCRAPE_S) + 1)]
@@ -41,7 +41,8 @@ def prometheus_with_history(programs: Programs, series: Iterable[Written], start
     subprocess.run(["nice", *command], check=True, capture_output=True, timeout=300)
     address = f"127.0.0.1:{free_port()}"
     config = folder / "prometheus.yml"
-    config.write_text(f"global: {{scrape_interval: {SCRAPE_S:g}s}}\n", encoding="utf-8")
+    (folder / "rules.yml").write_text(rules or "groups: []\n", encoding="utf-8")
+    config.write_text(f"global: {{scrape_interval: {SCRAPE_S:g}s}}\nrule_files: [{folder}/rules.yml]\n", encoding="utf-8")
     keep = ["--storage.tsdb.retention.time=30d", f"--web.listen-address={address}"]
     programs.run("prometheus", ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={data}", *keep])
     _wait_until_ready(f"http://{address}/-/ready")

@@ -7,13 +7,14 @@ import re
 from dataclasses import replace
 
 from revelio.conventions import Profile
-from revelio.conventions.rendering import asked, expression
+from revelio.conventions.rendering import asked, expression, quoted
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
 from revelio.tools.placeholders import PLACEHOLDER, put, values
 from revelio.types import Query
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|`[^`]*`|#[^\n]*', re.DOTALL)
+_PLACED = re.compile(r'(\w+)=~"\$\{(\w+)\}"')
 _AMBIENT_DURATIONS = frozenset({"window", "baseline"})
 
 
@@ -27,7 +28,21 @@ def render(query: Query, scope: Scope, profile: Profile, step_s: float = 0.0) ->
         written = expression(profile, question, dict(query.bindings), step_s)
         template = replace(query.template, body=written.text)
         query = Query(template, tuple(sorted((*query.bindings, *written.values))))
+    elif query.template.origin is not None:
+        query = replace(query, template=replace(query.template, body=in_profile(query.template.body, profile, step_s)))
     return filled(query, scope)
+
+
+def in_profile(body: str, profile: Profile, step_s: float) -> str:
+    """An imported body with the range of rates of this system, and its placeholders standing for all names of a component."""
+
+    def matcher(found: re.Match[str]) -> str:
+        naming = profile.identity.naming(found[1])
+        pattern = naming.pattern("${" + found[2] + "}") if naming else "${" + found[2] + "}"
+        return f'{found[1]}=~"{quoted(pattern)}"'
+
+    text = _PLACED.sub(matcher, body)
+    return text.replace("${rate_interval}", f"{profile.rate_interval_s(step_s):g}s")
 
 
 def filled(query: Query, scope: Scope) -> str:

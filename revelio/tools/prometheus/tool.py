@@ -20,6 +20,7 @@ from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
 from revelio.tools.prometheus import promql
 from revelio.tools.prometheus.answers import Answer, matrix
+from revelio.tools.prometheus.imported import ImportedQuestions
 from revelio.tools.prometheus.snapshot import AT_ONCE, read, readings
 from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
@@ -59,6 +60,7 @@ class Prometheus:
         self._fetch = Fetcher(spec.name, backend, limits)
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._profiles = Profiles(backend)
+        self._imported = ImportedQuestions(spec.templates)
 
     def ping(self) -> str:
         """Its version."""
@@ -82,11 +84,12 @@ class Prometheus:
         step_s = profile.step_s(scope.window.end - scope.baseline.start, SNAPSHOT_POINTS)
         wanted = readings(profile, self.spec.metrics, scope, step_s)
         found = read(lambda text: self._range(text, scope, step_s), wanted, profile)
+        own = self._imported.read(lambda text: self._range(text, scope, step_s), profile, step_s, scope)
         return Evidence(
             window=scope.window,
             baseline=scope.baseline,
-            entities=tuple(sorted({s.entity for s in found})),
-            series=found,
+            entities=tuple(sorted({s.entity for s in (*found, *own)})),
+            series=(*found, *own),
         )
 
     def user_facing(self, project: str, span: Window) -> tuple[Series, ...]:

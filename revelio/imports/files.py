@@ -1,0 +1,118 @@
+"""Imported questions on disk: a catalog file for each source, which remembers where it came from."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import yaml
+
+from revelio.bounded_file import read_bounded
+from revelio.catalog import Catalog, load_catalog
+from revelio.errors import CatalogError, InvalidInputError, NotFoundError
+from revelio.imports.question import Found, Kind, Question
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_HEAD = "# revelio import: "
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """What one file holds: questions by their number, of which source, read when (Unix seconds), with which problems."""
+
+    name: str
+    kind: Kind
+    source: str
+    at: float
+    questions: int
+    problems: tuple[str, ...] = ()
+
+
+def write(folder: Path, name: str, kind: Kind, source: str, found: Found) -> ImportedFile:
+    """Replace what was imported under that name; the file appears whole or not at all."""
+    if not _NAME.fullmatch(name):
+        raise InvalidInputError(f"{name[:40]!r} is no name of an import; use up to 40 letters, digits, - and _")
+    told = ImportedFile(name, kind, source, time.time(), len(found.questions), found.problems)
+    save(folder / f"{name}.yaml", _HEAD + json.dumps(asdict(told), ensure_ascii=True) + "\n" + text(name, found.questions))
+    return told
+
+
+def save(path: Path, content: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".writing-", delete=False, encoding="utf-8") as file:
+        file.write(content)
+    Path(file.name).chmod(0o644)
+    Path(file.name).replace(path)
+
+
+def text(name: str, questions: Iterable[Question]) -> str:
+    """The questions as a catalog file, one document for each tool."""
+    tools: dict[str, list[dict[str, object]]] = {}
+    for question in questions:
+        tools.setdefault(question.tool, []).append(_template(question, name))
+    documents = [{"tool": tool, "templates": templates} for tool, templates in tools.items()]
+    return yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=1_000)
+
+
+def listed(folder: Path) -> tuple[ImportedFile, ...]:
+    """What was imported, by name; a file that cannot be read has its problem."""
+    return tuple(_head(path) for path in sorted(folder.glob("*.yaml")))
+
+
+def remove(folder: Path, name: str) -> None:
+    """Forget an import; ``NotFoundError`` when there is none of that name."""
+    path = folder / f"{name}.yaml"
+    if not _NAME.fullmatch(name) or not path.is_file():
+        there = ", ".join(i.name for i in listed(folder)) or "none"
+        raise NotFoundError(f"nothing was imported as {name[:40]!r}; there are: {there}")
+    path.unlink()
+
+
+def mark(folder: Path) -> tuple[tuple[str, int], ...]:
+    """Changes whenever an import does."""
+    return tuple((p.name, p.stat().st_mtime_ns) for p in sorted(folder.glob("*.yaml")))
+
+
+def with_imports(catalog: Catalog, folder: Path) -> tuple[Catalog, tuple[str, ...]]:
+    """The catalog with what was imported for its tools; a file that cannot be read is left out, and named."""
+    troubles = []
+    for path in sorted(folder.glob("*.yaml")):
+        try:
+            if _head(path).questions:
+                catalog = catalog.extended(load_catalog(path))
+        except CatalogError as error:
+            troubles.append(f"imported questions are left out: {error}")
+    return catalog, tuple(troubles)
+
+
+def _head(path: Path) -> ImportedFile:
+    try:
+        line = read_bounded(path).split(b"\n", 1)[0].decode("utf-8")
+        told = json.loads(line.removeprefix(_HEAD))
+        return ImportedFile(**{**told, "name": path.stem, "problems": tuple(told["problems"])})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        return ImportedFile(path.stem, "rules", str(path), 0.0, 0, (f"{path} cannot be read: {error}; import it again",))
+
+
+def _template(question: Question, name: str) -> dict[str, object]:
+    about = " ".join("${" + blank + "}" for blank, _ in question.blanks)
+    found: dict[str, object] = {
+        "id": question.id(name),
+        "title": f"{question.title} ({about})" if about else question.title,
+        "shows": f"{question.shows} {question.credit}".strip(),
+        "body": question.body,
+        "origin": {"credit": question.credit, "url": question.url},
+    }
+    if question.blanks:
+        found["blanks"] = dict(question.blanks)
+    if question.tool == "prometheus":
+        found["reads"] = [{"source": "series", "metric": question.id(name), "direction": "both"}]
+    elif question.tool == "elasticsearch":
+        found["reads"] = [{"source": "logs", "metric": ""}]
+    return found
