@@ -46,13 +46,14 @@ class Undone:
     recovered_after: float
 
 
-def inject(app: App, fault: Fault, engine: Engine) -> Injection:
-    """Inject one fault and confirm that it is active. Faults that are still active are undone first.
+def inject(app: App, fault: Fault, engine: Engine, *, keep: bool = False) -> Injection:
+    """Inject one fault and confirm that it is active. Faults that are still active are undone first, unless ``keep`` is set.
 
-    Raises ``FaultError`` when it cannot be made or is not active; whatever was done is undone by then.
+    Raises ``FaultError`` when it cannot be made or is not active; whatever was done, kept faults among it, is undone by then.
     """
     kind = validate(app, fault)
-    undo(app, engine)
+    if not keep:
+        undo(app, engine)
     journal = Journal(app.state)
     with journal.alone():
         change = kind.change(app, fault, engine)
@@ -90,9 +91,9 @@ def open_faults(app: App) -> tuple[Fault, ...]:
 
 
 @contextmanager
-def injected(app: App, fault: Fault, engine: Engine) -> Iterator[Injection]:
-    """The fault for as long as the block lasts; it is undone however the block ends."""
-    injection = inject(app, fault, engine)
+def injected(app: App, fault: Fault, engine: Engine, *, keep: bool = False) -> Iterator[Injection]:
+    """The fault, with ``keep`` beside those that are active, while the block lasts; however it ends, all faults are undone."""
+    injection = inject(app, fault, engine, keep=keep)
     try:
         yield injection
     finally:

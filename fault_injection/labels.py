@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,6 +28,14 @@ class Accepted(BaseModel):
     grade: Grade
     blanks: dict[str, str] = {}
     at: tuple[str, ...] = Field((), description="Only for faults at these places; anywhere when empty")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Where a fault is, and what is accepted as right answers for faults of its kind."""
+
+    place: str
+    accepted: tuple[Accepted, ...]
 
 
 class _Labels(RootModel[dict[str, list[Accepted]]]):
@@ -64,6 +72,18 @@ def accepted_queries(
             if entry.template == query.template.id and (not entry.at or place in entry.at) and _fits(entry, query, place, calls):
                 found[query] = max(found.get(query, entry.grade), entry.grade)
     return found
+
+
+def apart_from(own: Mapping[Query, Grade], place: str, others: Mapping[Query, Grade], their_place: str) -> dict[Query, Grade]:
+    """Grades of a fault's queries while another one is active: what both accept has grade 1, unless it names only its place."""
+    generic = {q for q in own.keys() & others.keys() if not _names(q, place) or _names(q, their_place)}
+    return {query: 1 if query in generic else grade for query, grade in own.items()}
+
+
+def _names(query: Query, place: str) -> bool:
+    """Whether a query is bound to the place, or to a part of it."""
+    bound = {part for _, value in query.bindings for part in (value, *value.split("->"), *value.split(": "))}
+    return not bound.isdisjoint((place, *place.split("->")))
 
 
 def _fits(entry: Accepted, query: Query, place: str, calls: frozenset[Call]) -> bool:

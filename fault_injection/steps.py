@@ -93,7 +93,7 @@ def redis_step(changed: Mapping[str, str]) -> Step:
 def perform(step: Step, app: App, engine: Engine, journal: Journal, fault_id: str) -> None:
     """Do one step. Raises ``FaultError`` when the engine refuses it or the container was replaced meanwhile."""
     if step.action == "stop_background":
-        wait_until_gone(journal.folder)
+        wait_until_gone(journal.folder, fault_id)
         return
     if step.action == "sql":
         database.carry_out(app, str(step.argument("statement")))

@@ -18,22 +18,22 @@ from pathlib import Path
 from fault_injection.campaigns.environment import Environment
 from fault_injection.campaigns.health import wait_until_content
 from fault_injection.campaigns.host import turn_on_host
+from fault_injection.campaigns.judgement import NOT_TOLD_APART, DiscardedRunError, judge
 from fault_injection.campaigns.plan import Plan, Run, expand
-from fault_injection.campaigns.record import LiveObservation, Observation, complete, labels_of, observe, write
+from fault_injection.campaigns.record import LiveObservation, complete, observe, write
 from fault_injection.campaigns.status import DISCARDED, discarded_runs
 from fault_injection.inject import Injection, injected, undo
 from fault_injection.kinds import kind_named
 from fault_injection.labels import Accepted, load_labels
-from revelio.anomaly import SIGNIFICANT
-from revelio.errors import FaultError, InvalidInputError, RevelioError, SourceError
-from revelio.incidents.exchange import Label
+from fault_injection.spec import Fault
+from revelio.errors import FaultError, InvalidInputError, SourceError
 from revelio.incidents.files import IncidentFiles
 from revelio.tools.base import Scope
 from revelio.types import Window
 
 RETRIES = 2
 """How often a run is tried again. What its fault did is the same each time: where users or tools did not see it, once."""
-ONCE_MORE = ("users did not feel it", "no tool shows its cause", "no matching report")
+ONCE_MORE = ("users did not feel it", "no tool shows its cause", "no matching report", NOT_TOLD_APART)
 STACK_TROUBLE = ("not healthy", "a tool did not answer", "recovery failed")
 MAX_CONSECUTIVE_DISCARDS = 5
 """A campaign stops after this many runs discarded in a row for trouble with the stack: an operator must look at it first."""
@@ -65,15 +65,6 @@ class Outcome:
     recorded: int
     discarded: int
     given_up: tuple[str, ...]
-
-
-class DiscardedRunError(RevelioError):
-    """A run that is not recorded. ``stage`` says where it failed."""
-
-    def __init__(self, stage: str, reason: str) -> None:
-        super().__init__(f"{stage}: {reason}")
-        self.stage = stage
-        self.reason = reason
 
 
 def run(
@@ -119,9 +110,9 @@ class _Campaign:
         self._took: list[float] = []
 
     def recorded(self) -> set[str]:
-        """Ids of its runs whose incident is on disk."""
+        """Ids of its runs whose incidents are on disk."""
         files = IncidentFiles(self._out / "incidents")
-        return {r.id for r in self._runs if files.has(f"{r.id}.jsonl.xz")}
+        return {r.id for r in self._runs if all(files.has(f"{incident}.jsonl.xz") for incident in r.incidents)}
 
     def discarded(self) -> int:
         """Attempts at its runs that came to nothing."""
@@ -149,8 +140,7 @@ class _Campaign:
                     in_a_row = 0
                 except DiscardedRunError as error:
                     in_a_row = in_a_row + 1 if error.stage in STACK_TROUBLE else 0
-                    entry = {"run": item.id, "app": item.app, **asdict(item.fault), "stage": error.stage, "reason": error.reason}
-                    _append(self._out / DISCARDED, entry)
+                    _append(self._out / DISCARDED, _discarded(item, error))
                     if in_a_row >= MAX_CONSECUTIVE_DISCARDS:
                         raise FaultError(f"{in_a_row} runs in a row came to nothing, the last one: {error}") from error
                     if error.stage in STACK_TROUBLE and in_a_row > 1:
@@ -184,65 +174,59 @@ class _Campaign:
 
     def _attempt(self, item: Run) -> None:
         self._tell(item, "waiting until healthy")
-        with turn_on_host(alone=kind_named(item.fault.kind).burdens_host):
+        with turn_on_host(alone=any(kind_named(fault.kind).burdens_host for fault in item.faults)):
             content = wait_until_content(self._environment.users, self._plan.baseline_s, self._clean_since, LONGEST_WAIT_S)
             if not content.confirmed:
                 raise DiscardedRunError("not healthy", content.figures)
-            injection, live = self._while_active(item)
+            injections, live = self._while_active(item)
         self._tell(item, "looking back")
         try:
             seen = complete(live, self._environment)
         except SourceError as error:
             raise DiscardedRunError("a tool did not answer", str(error)) from error
-        self._keep(item, injection, seen)
+        incidents = judge(item, injections, seen, self._environment, self._accepted)
+        write(self._out, item, seen, incidents, self._environment.catalog.digest)
 
-    def _while_active(self, item: Run) -> tuple[Injection, LiveObservation]:
-        """Everything that takes the fault; it is undone by the end."""
+    def _while_active(self, item: Run) -> tuple[list[Injection], LiveObservation]:
+        """Everything that takes the faults, each felt for a whole window before the next begins; undone by the end."""
+        injections: list[Injection] = []
         try:
             with ExitStack() as stack:
-                self._tell(item, "injecting")
-                try:
-                    injection = stack.enter_context(injected(self._environment.app, item.fault, self._environment.engine))
-                except FaultError as error:
-                    raise DiscardedRunError("fault not verified", str(error)) from error
-                live = self._observe(item, injection)
+                for fault in item.faults:
+                    injections.append(self._inject(item, fault, stack, keep=bool(injections)))
+                    end = self._felt(item, injections[-1])
+                live = self._observe(item, injections, end)
                 self._tell(item, "undoing")
-            return injection, live
+            return injections, live
         except FaultError as error:
             raise DiscardedRunError("recovery failed", str(error)) from error
         finally:
             self._clean_since = time.time() + SETTLE_S
 
-    def _observe(self, item: Run, injection: Injection) -> LiveObservation:
+    def _inject(self, item: Run, fault: Fault, stack: ExitStack, *, keep: bool) -> Injection:
+        self._tell(item, "injecting")
+        try:
+            return stack.enter_context(injected(self._environment.app, fault, self._environment.engine, keep=keep))
+        except FaultError as error:
+            raise DiscardedRunError("fault not verified", str(error), fault) from error
+
+    def _felt(self, item: Run, injection: Injection) -> float:
+        """When users have felt a fault for a whole window, to which this waits."""
         end = max(injection.at + self._plan.window_s, injection.settled + SETTLED_SHARE * self._plan.window_s)
         self._tell(item, "users feel it")
+        time.sleep(max(0.0, end - time.time()))
+        return end
+
+    def _observe(self, item: Run, injections: list[Injection], end: float) -> LiveObservation:
         time.sleep(max(0.0, end + LAG_S - time.time()))
         self._tell(item, "looking")
-        baseline = Window(injection.began - self._plan.baseline_s, injection.began)
-        scope = Scope(self._environment.app.project, Window(injection.at, end), baseline)
+        first = injections[0]
+        baseline = Window(first.began - self._plan.baseline_s, first.began)
+        scope = Scope(self._environment.app.project, Window(first.at, end), baseline)
         try:
             return observe(scope, self._environment)
         except SourceError as error:
             raise DiscardedRunError("a tool did not answer", str(error)) from error
-
-    def _labels(self, item: Run, seen: Observation) -> tuple[Label, ...]:
-        entries = self._accepted.get(item.fault.kind, ())
-        return labels_of(seen.evidence, seen.results, item.fault.place, entries, self._environment.app, self._environment.catalog)
-
-    def _keep(self, item: Run, injection: Injection, seen: Observation) -> None:
-        complaint = self._environment.reporters.complaint(seen.notes, seen.scope.window)
-        labels = self._labels(item, seen)
-        if kind_named(item.fault.kind).category == "control":
-            if complaint:
-                raise DiscardedRunError("users felt a control", complaint)
-        elif not complaint:
-            raise DiscardedRunError("users did not feel it", f"{len(seen.notes)} visits noted")
-        elif not any(label.proven and label.grade == 3 for label in labels):
-            raise DiscardedRunError("no tool shows its cause", f"no label of grade 3 proven; there was: {_shown(seen)}")
-        reports = self._environment.reporters.choose(seen.notes, seen.scope.window, item.split, item.id)
-        if not reports:
-            raise DiscardedRunError("no matching report", f"no text fits {complaint or 'a quiet time'}")
-        write(self._out, item, injection, seen, labels, reports, self._environment.catalog.digest)
 
     def _tell(self, item: Run, stage: str) -> None:
         missing = len(self._missing())
@@ -250,10 +234,12 @@ class _Campaign:
         self._progress(Progress(len(self.recorded()), len(self._runs), self.discarded(), item.id, stage, left))
 
 
-def _shown(seen: Observation) -> str:
-    """The queries that showed something new, to help correct the labels."""
-    new = [r for r in seen.results if r.result.signal >= SIGNIFICANT > (r.healthy_signal or 0.0)]
-    return ", ".join(f"{r.template}({' '.join(v for _, v in r.bindings)})" for r in new) or "nothing"
+def _discarded(item: Run, error: DiscardedRunError) -> dict[str, str | int]:
+    """What ``discarded.jsonl`` keeps of a run: the fault that it is about, and the other one where there are two."""
+    fault = error.fault or item.fault
+    entry = {"run": item.id, "app": item.app, **asdict(fault), "stage": error.stage, "reason": error.reason}
+    others = [other for other in item.faults if other is not fault]
+    return entry | ({"beside": f"{others[0].kind} at {others[0].place}"} if others else {})
 
 
 def _claim(plan: Plan, out: Path, resume: bool) -> None:

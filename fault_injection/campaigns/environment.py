@@ -18,11 +18,18 @@ from revelio.types import Window
 class Reporters(Protocol):
     """Chooses texts for what probe users noted."""
 
-    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
-        """The worst symptom that the window's visits call for, as ``app/feature/symptom``; "" when users were content."""
+    def complaints(self, notes: tuple[Note, ...], window: Window) -> tuple[str, ...]:
+        """The symptoms that the window's visits call for, as ``app/feature/symptom``, the worst first; none when users were
+        content.
+        """
 
-    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
-        """Reports of this split's writers that fit the notes; none when no text fits."""
+    def choose(
+        self, notes: tuple[Note, ...], window: Window, split: str, seed: str, *, site_wide: bool = True
+    ) -> tuple[Report, ...]:
+        """Reports of this split's writers that fit the notes; none when no text fits.
+
+        Without ``site_wide`` the notes are those of some features alone, so that no text is about the site as a whole.
+        """
 
 
 @dataclass(frozen=True, slots=True)

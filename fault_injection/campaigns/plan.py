@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fault_injection.apps import App, app_named
+from fault_injection.campaigns.pairs import Pair, draw_pairs
 from fault_injection.kinds import kind_named
-from fault_injection.spec import Fault, FaultKind
+from fault_injection.spec import Category, Fault, FaultKind
 from fault_injection.yaml_file import read_yaml
 from revelio.errors import InvalidInputError, RevelioError
 
@@ -59,6 +60,7 @@ class AppPlan(BaseModel):
     each: Share = Field(Share(), description="Runs of each kind that does not say otherwise")
     faults: dict[str, FaultPlan] = Field({}, description="By kind")
     controls: dict[str, Share] = Field({}, description="Runs of each control, over its places and strengths in turn")
+    concurrent: Share = Field(Share(), description="Runs of two faults at once, which give two incidents each")
 
 
 class Plan(BaseModel):
@@ -68,6 +70,9 @@ class Plan(BaseModel):
     seed: int = 1
     baseline_s: float = Field(18.0, gt=0, le=300, description="Healthy seconds before each fault")
     window_s: float = Field(18.0, gt=0, le=300, description="Seconds from injection to the report")
+    held_pairings: tuple[tuple[Category, Category], ...] = Field(
+        (), description="Categories whose faults are never active at once in training; new_fault has no other pairings"
+    )
     fresh_every: int = Field(40, ge=0, description="Runs after which the stack is restarted; 0: never")
     apps: dict[str, AppPlan] = Field(min_length=1)
 
@@ -85,6 +90,18 @@ class Run:
     app: str
     fault: Fault
     split: Split
+    beside: Fault | None = None
+    """A second fault, which begins once users have felt the first one for a whole window."""
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """In the order in which they begin."""
+        return (self.fault,) if self.beside is None else (self.fault, self.beside)
+
+    @property
+    def incidents(self) -> tuple[str, ...]:
+        """The id of the incident that each of its faults gives."""
+        return (self.id,) if self.beside is None else (f"{self.id}a", f"{self.id}b")
 
 
 def load_plan(path: Path) -> Plan:
@@ -116,6 +133,7 @@ def expand(plan: Plan) -> tuple[Run, ...]:
             runs += _fault_runs(plan, app, kind_named(kind), each, share)
         for kind, share in entry.controls.items():
             runs += _control_runs(plan, app, kind_named(kind), share)
+        runs += _concurrent_runs(plan, app, entry)
     return tuple(sorted(runs, key=lambda r: r.id.rpartition("-")[2]))
 
 
@@ -140,6 +158,44 @@ def _fault_runs(plan: Plan, app: App, kind: FaultKind, each: FaultPlan, share: S
 def _control_runs(plan: Plan, app: App, kind: FaultKind, share: Share) -> list[Run]:
     forms = _forms(plan, app, kind, kind.places(app), FaultPlan())
     return [run for split in CONTROL_SPLITS for run in _spread(plan, app, kind, forms, split, share.of(split))]
+
+
+def _concurrent_runs(plan: Plan, app: App, entry: AppPlan) -> list[Run]:
+    """Of the same places and strengths as the runs of one fault. In new_fault the pairing is new, the kinds need not be."""
+    held = {frozenset(categories) for categories in plan.held_pairings}
+    trained: list[Pair] = []
+    runs: list[Run] = []
+    for split in (*ON_SEEN_PLACES, "new_location"):
+        count, seed = entry.concurrent.of(split), f"{plan.seed}/{app.name}/concurrent/{split}"
+        if split == "repeat":
+            pairs = trained[:count]
+        else:
+            faults = [fault for kind, each in entry.faults.items() for fault in _faults_of(plan, app, kind, each, entry, split)]
+            pairs = draw_pairs(app, faults, count, seed, held, only=split == "new_fault")
+        if len(pairs) < count:
+            raise InvalidInputError(f"{app.name}: concurrent: only {len(pairs)} pairs of faults for {count} {split} runs")
+        if split == "train":
+            trained = pairs
+        runs += [_concurrent_run(app, pair, split, seed) for pair in pairs]
+    return runs
+
+
+def _faults_of(plan: Plan, app: App, kind: str, each: FaultPlan, entry: AppPlan, split: Split) -> list[Fault]:
+    """The faults of a kind that a split's pairs are drawn from."""
+    share = _share(entry, each)
+    if split == "new_location":
+        places = each.held_out if share.new_location else ()
+    elif share.of("train" if split == "new_fault" else split):
+        places = each.places or tuple(p for p in kind_named(kind).places(app) if p not in each.held_out)
+    else:
+        return []
+    return [Fault(kind, place, strength) for place, strength in _forms(plan, app, kind_named(kind), places, each)]
+
+
+def _concurrent_run(app: App, pair: Pair, split: Split, seed: str) -> Run:
+    digest = hashlib.sha256(f"{seed}/{pair}".encode()).hexdigest()
+    first, second = (replace(fault, variant=int(digest[n : n + 4], 16) % 1000) for n, fault in zip((10, 14), pair, strict=True))
+    return Run(f"{app.name}-{digest[:10]}", app.name, first, split, second)
 
 
 def _forms(plan: Plan, app: App, kind: FaultKind, places: tuple[str, ...], each: FaultPlan) -> tuple[Form, ...]:

@@ -12,7 +12,7 @@ from fault_injection.campaigns.plan import Run
 from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, prove, recorded, short
 from fault_injection.inject import Injection
 from fault_injection.kinds import kind_named
-from fault_injection.labels import Accepted, Call, accepted_queries
+from fault_injection.labels import Call, Cause, accepted_queries, apart_from
 from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
 from revelio.errors import SourceError
@@ -40,6 +40,17 @@ class Observation:
     evidence: Evidence
     notes: tuple[Note, ...]
     results: tuple[RecordedResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One incident of a run: its fault, what its users noted and wrote, and its labels."""
+
+    id: str
+    injection: Injection
+    notes: tuple[Note, ...]
+    labels: tuple[Label, ...]
+    reports: tuple[Report, ...]
 
 
 def observe(scope: Scope, environment: Environment) -> LiveObservation:
@@ -76,14 +87,19 @@ def _results(environment: Environment, scope: Scope, queries: Iterable[Query]) -
 def labels_of(
     record_evidence: Evidence,
     results: Iterable[RecordedResult],
-    place: str,
-    entries: Iterable[Accepted],
+    cause: Cause,
     app: App,
     catalog: Catalog,
+    *,
+    beside: Cause | None = None,
 ) -> tuple[Label, ...]:
-    """What the accepted queries of a fault at ``place`` are worth, given what was seen."""
-    queries = candidates(catalog, inventory(record_evidence))
-    return prove(accepted_queries(entries, place, queries, calls_of(record_evidence, app)), results)
+    """What the accepted queries of a fault are worth, given what was seen; ``beside`` is a second fault that was active."""
+    queries, calls = candidates(catalog, inventory(record_evidence)), calls_of(record_evidence, app)
+    accepted = accepted_queries(cause.accepted, cause.place, queries, calls)
+    if beside is not None:
+        others = accepted_queries(beside.accepted, beside.place, queries, calls)
+        accepted = apart_from(accepted, cause.place, others, beside.place)
+    return prove(accepted, results)
 
 
 def calls_of(evidence: Evidence, app: App) -> frozenset[Call]:
@@ -92,40 +108,37 @@ def calls_of(evidence: Evidence, app: App) -> frozenset[Call]:
     return frozenset(Call(*pair) for pair in seen | set(app.store_users))
 
 
-def write(
-    out: Path,
-    run: Run,
-    injection: Injection,
-    seen: Observation,
-    labels: tuple[Label, ...],
-    reports: tuple[Report, ...],
-    catalog: str,
-) -> None:
-    """Write the whole results first and the incident last: a run is recorded when its incident is there."""
-    kind = kind_named(run.fault.kind)
-    record = Record(
-        id=run.id,
-        system=run.app,
-        opened_at=seen.scope.window.end,
-        evidence=seen.evidence,
-        reports=reports,
-        results=seen.results,
-        notes=seen.notes,
-        labels=labels,
-        fault=FaultRecord(
-            kind=kind.name,
-            category=kind.category,
-            place=run.fault.place,
-            strength=run.fault.strength,
-            parameters=tuple((k, v if isinstance(v, str) else float(v)) for k, v in injection.parameters),
-            verified_by=injection.verified_by,
-        ),
-        split=run.split,
-        catalog=catalog,
+def write(out: Path, run: Run, seen: Observation, incidents: Iterable[Judged], catalog: str) -> None:
+    """Write each incident's whole results first and the incident last: a run is recorded when its incidents are there."""
+    for one in incidents:
+        record = Record(
+            id=one.id,
+            system=run.app,
+            opened_at=seen.scope.window.end,
+            evidence=seen.evidence,
+            reports=one.reports,
+            results=seen.results,
+            notes=one.notes,
+            labels=one.labels,
+            fault=_fault_record(one.injection),
+            split=run.split,
+            catalog=catalog,
+            run="" if run.beside is None else run.id,
+        )
+        name = f"{one.id}.jsonl.xz"
+        scope = Evidence(seen.scope.window, seen.scope.baseline)
+        whole = Record(record.id, record.system, record.opened_at, scope, results=seen.results, run=record.run)
+        write_records(out / "results" / name, [whole])
+        write_records(out / "incidents" / name, [replace(record, results=short(seen.results))])
+
+
+def _fault_record(injection: Injection) -> FaultRecord:
+    fault = injection.fault
+    return FaultRecord(
+        kind=fault.kind,
+        category=kind_named(fault.kind).category,
+        place=fault.place,
+        strength=fault.strength,
+        parameters=tuple((k, v if isinstance(v, str) else float(v)) for k, v in injection.parameters),
+        verified_by=injection.verified_by,
     )
-    name = f"{run.id}.jsonl.xz"
-    whole = Record(
-        record.id, record.system, record.opened_at, Evidence(seen.scope.window, seen.scope.baseline), results=seen.results
-    )
-    write_records(out / "results" / name, [whole])
-    write_records(out / "incidents" / name, [replace(record, results=short(seen.results))])

@@ -22,7 +22,7 @@ from testbed.errors import CorpusError, StackError
 from testbed.stack import down, status, up
 from testbed.stack.project import find_project
 from testbed.users.cells import cells
-from testbed.users.corpus import CORPUS
+from testbed.users.corpus import CORPUS, SITE
 from testbed.users.notes import Visit
 from testbed.users.reports import choose_reports
 
@@ -66,16 +66,19 @@ class CorpusReporters:
         """``writers``, when given, write for every split; else the training and the test writers each for theirs."""
         self._app, self._folder, self._writers = app, folder, writers
 
-    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
-        """The worst cell, unless it is one of a quiet time."""
-        worst = cells(self._app, *_parted(notes, window))[0]
-        return "" if worst.rsplit("/", 1)[1] in QUIET else worst
+    def complaints(self, notes: tuple[Note, ...], window: Window) -> tuple[str, ...]:
+        """The cells that fit, but for those of a quiet time."""
+        return tuple(cell for cell in cells(self._app, *_parted(notes, window)) if cell.rsplit("/", 1)[1] not in QUIET)
 
-    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
+    def choose(
+        self, notes: tuple[Note, ...], window: Window, split: str, seed: str, *, site_wide: bool = True
+    ) -> tuple[Report, ...]:
         """Up to six texts. Raises ``InvalidInputError`` when the corpus lacks a writer."""
         visits, before = _parted(notes, window)
         writers = self._writers or (TRAIN_WRITERS if split == "train" else tuple(sorted(TEST_WRITERS)))
-        fitting = cells(self._app, visits, before)
+        fitting = [cell for cell in cells(self._app, visits, before) if site_wide or f"/{SITE}/" not in cell]
+        if not fitting:
+            return ()
         try:
             texts = choose_reports(fitting, visits, writers, seed, MOST_REPORTS, window.end, self._folder)
         except CorpusError as error:

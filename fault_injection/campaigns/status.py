@@ -18,9 +18,13 @@ RENAMED_STAGES = {"nobody would write": "no matching report"}
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """Recorded incidents by fault kind, place and split, and the discarded runs, by the stage that failed."""
+    """Recorded incidents by fault kind, place and split, and the discarded runs, by the stage that failed.
+
+    ``runs`` of two faults gave two incidents each.
+    """
 
     incidents: int
+    runs: int
     by_kind: dict[str, int]
     by_place: dict[str, int]
     by_split: dict[str, int]
@@ -34,6 +38,7 @@ def status(out: Path) -> CampaignStatus:
     faults = [r.fault for r in records if r.fault]
     return CampaignStatus(
         incidents=len(records),
+        runs=len({r.run or r.id for r in records}),
         by_kind=_counted(f.kind for f in faults),
         by_place=_counted(f.place for f in faults),
         by_split=_counted(r.split for r in records),

@@ -19,12 +19,14 @@ from revelio.incidents.dataset import SPLITS, open_dataset
 class Figures:
     """What a card says in figures. ``digest`` is that of the manifest that they were counted with.
 
-    ``splits`` and ``kinds`` count by application; ``kinds`` are by category. ``shown`` is the share of runs, recorded or
-    discarded as unexplained, whose cause a tool showed. ``labels`` are (all, proven).
+    ``runs`` are fewer than ``incidents`` where two faults were active at once. ``splits`` and ``kinds`` count by application;
+    ``kinds`` are by category. ``shown`` is the share of runs, recorded or discarded as unexplained, whose cause a tool showed.
+    ``labels`` are (all, proven).
     """
 
     digest: str
     incidents: int
+    runs: int
     controls: int
     reports: int
     writers: int
@@ -45,8 +47,10 @@ def figures(out: Path) -> Figures:
     kinds: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     reports = controls = labels = proven = 0
     writers: set[str] = set()
+    runs: set[str] = set()
     for record in records_in(out):
         splits[frozen.splits[record.id]][record.system] += 1
+        runs.add(record.run or record.id)
         reports += len(record.reports)
         writers.update(report.writer for report in record.reports)
         labels += len(record.labels)
@@ -58,6 +62,7 @@ def figures(out: Path) -> Figures:
     return Figures(
         frozen.digest,
         len(frozen.splits),
+        len(runs),
         controls,
         reports,
         len(writers),
@@ -125,8 +130,11 @@ def _figures(told: Figures) -> str:
     counted = {name: sum(by.values()) for name, by in told.splits.items()}
     apps = sorted({app for by in told.splits.values() for app in by})
     judged, proven = told.labels
+    pairs = told.incidents - told.runs
+    at_once = [f"{2 * pairs} of them come from {pairs} runs in which two faults were active at once."] if pairs else []
     lines = [
         frozen_line(counted, told.digest),
+        *at_once,
         f"{told.controls} of them are controls ({told.controls / told.incidents:.0%}). {told.reports} reports by {told.writers} "
         f"writers; {judged} labels judged, {proven} of them proven;",
         f"a tool showed the cause in {told.shown:.0%} of the runs whose fault users felt. {told.megabytes:g} MB.",

@@ -76,7 +76,7 @@ def _write(path: Path, content: object) -> None:
 
 
 def check_leaks(records: Sequence[Record]) -> None:
-    """``DatasetError`` that names the first leak: of a run, a split's meaning, a held-out place or a writer."""
+    """``DatasetError`` that names the first leak: of a run, a split's meaning, a held-out place or pairing, or a writer."""
     seen: set[str] = set()
     trained: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for record in records:
@@ -92,7 +92,27 @@ def check_leaks(records: Sequence[Record]) -> None:
         if record.split == "new_app" and record.system in systems:
             raise DatasetError(f"incident {record.id}: {record.system} is held out, yet trained on")
         _check_place(record, trained)
+    _check_runs(records)
     _check_writers(records)
+
+
+def _check_runs(records: Sequence[Record]) -> None:
+    """The incidents of one run share their evidence: they are in one split, and a pairing that is new was not trained on."""
+    runs: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.run:
+            runs[record.run].append(record)
+    for run, incidents in runs.items():
+        if len(splits := sorted({r.split for r in incidents})) > 1:
+            raise DatasetError(f"run {run}: its incidents are in different splits: {', '.join(splits)}")
+    trained = {_pairing(incidents) for incidents in runs.values() if incidents[0].split == "train"}
+    for run, incidents in runs.items():
+        if incidents[0].split == "new_fault" and (both := _pairing(incidents)) in trained:
+            raise DatasetError(f"run {run}: {' and '.join(sorted(both))} at once are held out, yet trained on")
+
+
+def _pairing(incidents: Sequence[Record]) -> frozenset[str]:
+    return frozenset(r.fault.category for r in incidents if r.fault)
 
 
 def _check_place(record: Record, trained: dict[str, set[tuple[str, str]]]) -> None:
@@ -104,7 +124,7 @@ def _check_place(record: Record, trained: dict[str, set[tuple[str, str]]]) -> No
         return
     if record.split == "new_location" and (record.system, fault.place) in trained[fault.kind]:
         raise DatasetError(f"incident {record.id}: {fault.kind} at {fault.place} is held out, yet trained on")
-    if record.split == "new_fault" and fault.kind in trained:
+    if record.split == "new_fault" and not record.run and fault.kind in trained:
         raise DatasetError(f"incident {record.id}: {fault.kind} is held out, yet trained on")
 
 

@@ -77,7 +77,7 @@ def label_report(out: Path) -> LabelReport:
     counts: dict[tuple[str, str, int], _Counts] = defaultdict(_Counts)
     for record in records_in(out):
         if record.fault is not None and record.fault.category != CONTROL:
-            shown[record.fault.kind][record.id] = any(x.proven and x.grade == 3 for x in record.labels)
+            shown[record.fault.kind][record.run or record.id] = any(x.proven and x.grade == 3 for x in record.labels)
             _count(record, record.fault.kind, counts)
     unexplained: dict[str, set[str]] = defaultdict(set)
     for entry in discarded_runs(out):

@@ -36,10 +36,15 @@ class RunFeatures:
     category: str
     affected: frozenset[str]
     parts: dict[str, Features]
+    run: str = ""
+    """Runs of the same name share their evidence."""
 
 
 def run_features(records: Iterable[Record]) -> tuple[RunFeatures, ...]:
-    """The features of each labelled run; a name is rare with regard to the other runs of its application."""
+    """The features of each labelled run; a name is rare with regard to the other runs of its application.
+
+    Of two faults in one run each is looked at without the parts that the other one was done at.
+    """
     seen: list[tuple[RunFeatures, dict[str, set[str]]]] = []
     names: dict[str, Counter[str]] = defaultdict(Counter)
     for record in records:
@@ -50,11 +55,18 @@ def run_features(records: Iterable[Record]) -> tuple[RunFeatures, ...]:
         names[record.system].update(set().union(*told.values()) if told else ())
         where = affected(record.fault.place, parts)
         features = _features(record.evidence, parts)
-        seen.append((RunFeatures(record.id, record.system, record.fault.kind, record.fault.category, where, features), told))
+        kind, category, run_id = record.fault.kind, record.fault.category, record.run or record.id
+        seen.append((RunFeatures(record.id, record.system, kind, category, where, features, run_id), told))
+    done_at: dict[str, set[str]] = defaultdict(set)
+    for run, _ in seen:
+        done_at[run.run].update(run.affected)
+    for run, _ in seen:
+        for part in done_at[run.run] - run.affected:
+            run.parts.pop(part, None)
     runs = Counter(run.system for run, _ in seen)
     for run, told in seen:
         for part, its in told.items():
-            for name in its:
+            for name in its if part in run.parts else ():
                 if names[run.system][name] < RARE * runs[run.system]:
                     run.parts[part][name] = 1.0
     return tuple(run for run, _ in seen)

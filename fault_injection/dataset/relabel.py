@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from fault_injection.apps import app_named
 from fault_injection.campaigns.proof import short
 from fault_injection.campaigns.record import labels_of
 from fault_injection.dataset.rescore import rescore
-from fault_injection.labels import load_labels
+from fault_injection.labels import Accepted, Cause, load_labels
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import records_of, write_records
+from revelio.incidents.exchange import FaultRecord, Record, records_of, write_records
 from revelio.incidents.files import IncidentFiles
 from revelio.types import RecordedResult
 
@@ -35,17 +35,29 @@ def relabel(out: Path, catalog: Catalog) -> dict[str, int]:
         for record in records_of(incidents, name):
             if record.fault is None:
                 continue
-            kind, place = record.fault.kind, record.fault.place
-            accepted, app = entries.get(kind, ()), app_named(record.system)
+            kind = record.fault.kind
+            causes = [_cause(fault, entries) for fault in (record.fault, *_beside(incidents, names, record))]
             whole = next(records_of(whole_results, name), None) if whole_results.has(name) else None
             results = record.results if whole is None else rescore(whole, catalog)
-            labels = labels_of(record.evidence, results, place, accepted, app, catalog)
+            app, other = app_named(record.system), next(iter(causes[1:]), None)
+            labels = labels_of(record.evidence, results, causes[0], app, catalog, beside=other)
             if labels != record.labels or _signals(results) != _signals(record.results):
                 if whole is not None:
                     write_records(whole_results.folder / name, [replace(whole, results=results)])
                 write_records(incidents.folder / name, [replace(record, labels=labels, results=short(results))])
                 changed[kind] = changed.get(kind, 0) + 1
     return dict(sorted(changed.items()))
+
+
+def _cause(fault: FaultRecord, entries: Mapping[str, tuple[Accepted, ...]]) -> Cause:
+    return Cause(fault.place, entries.get(fault.kind, ()))
+
+
+def _beside(incidents: IncidentFiles, names: Iterable[str], record: Record) -> list[FaultRecord]:
+    """The other fault of the same run; none where it had but one."""
+    same_run = (name for name in names if record.run and name.startswith(record.run))
+    others = (other for name in same_run for other in records_of(incidents, name) if other.id != record.id)
+    return [other.fault for other in others if other.fault and other.run == record.run]
 
 
 def _signals(results: Iterable[RecordedResult]) -> list[tuple[object, ...]]:

@@ -36,7 +36,8 @@ def rewrite_reports(
     for item in open_dataset(dataset).read(*splits):
         record = item.record
         reporters = reporters_of(record.system, item.split) if not apps or record.system in apps else None
-        reports = reporters.choose(record.notes, record.evidence.window, item.split, record.id) if reporters else ()
+        window, alone = record.evidence.window, not record.run
+        reports = reporters.choose(record.notes, window, item.split, record.id, site_wide=alone) if reporters else ()
         if reports:
             write_records(folder / f"{record.id}.jsonl.xz", [replace(record, reports=reports, split=item.split)])
     if not folder.is_dir():

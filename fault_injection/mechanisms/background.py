@@ -27,24 +27,31 @@ from fault_injection.mechanisms.packet_queue import hold_back
 from revelio.errors import FaultError
 
 Wanted = Callable[[], bool]
-LOCK = "background.lock"
+LOCK = "background-{fault}.lock"
+"""Each fault has its own: several may be active beside each other."""
 LONGEST_S = 300.0
 """No background fault outlives this, whatever happened to who started it."""
 
 
-def wait_until_gone(folder: Path, seconds: float = 20.0) -> None:
-    """Wait until no background process of this project lives; ``FaultError`` when one stays."""
+def wait_until_gone(folder: Path, fault_id: str, seconds: float = 20.0) -> None:
+    """Wait until the background process of this fault lives no longer; ``FaultError`` when it stays."""
     folder.mkdir(parents=True, exist_ok=True)
-    deadline = time.monotonic() + seconds
-    with (folder / LOCK).open("w") as lock:
+    deadline, path = time.monotonic() + seconds, lock_of(folder, fault_id)
+    with path.open("w") as lock:
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
+                break
             except OSError as error:
                 if time.monotonic() > deadline:
-                    raise FaultError(f"a background process still holds {folder / LOCK}; end it, then undo again") from error
+                    raise FaultError(f"a background process still holds {path}; end it, then undo again") from error
                 time.sleep(0.1)
+    path.unlink(missing_ok=True)
+
+
+def lock_of(folder: Path, fault_id: str) -> Path:
+    """The file that the background process of a fault locks while it lives."""
+    return folder / LOCK.format(fault=fault_id)
 
 
 def pause_by_turns(engine: Engine, service: str, on_s: float, off_s: float, wanted: Wanted) -> None:
@@ -176,7 +183,7 @@ def main(arguments: list[str]) -> None:
     values = dict(pair.split("=", 1) for pair in pairs)
     journal = Journal(Path(folder))
     end = time.monotonic() + LONGEST_S
-    with (Path(folder) / LOCK).open("w") as lock:
+    with lock_of(Path(folder), fault_id).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
         def wanted() -> bool:

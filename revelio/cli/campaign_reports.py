@@ -32,7 +32,8 @@ def status(out: Recorded, json: Json = False) -> None:
     if json:
         emit(with_earlier_keys(found, {"discarded": "void"}))
         return
-    say(f"{found.incidents} incidents with {found.reports} reports in {out}")
+    runs = f" from {found.runs} runs" if found.runs < found.incidents else ""
+    say(f"{found.incidents} incidents{runs} with {found.reports} reports in {out}")
     for title, counts in (
         ("split", found.by_split),
         ("kind", found.by_kind),

@@ -99,6 +99,8 @@ class Record:
     fault: FaultRecord | None = None
     split: str = ""
     catalog: str = ""
+    run: str = ""
+    """The run that it was recorded in with other incidents, which share its evidence; empty where it is alone."""
     format: str = field(default=FORMAT)
 
     __pydantic_config__ = ConfigDict(extra="forbid")

@@ -24,6 +24,7 @@ class FakeEngine:
         self.ids = {s: f"id-{s}" for s in services}
         self.acts: list[str] = []
         self.restart_count = 0
+        self.paused_at: dict[str, float] = {}
         self.bounded = {s: Bounds(256 * 2**20, 0) for s in services}
         self.environments: dict[str, dict[str, str]] = {s: {} for s in services}
         self.said = ""
@@ -64,6 +65,7 @@ class FakeEngine:
 
     def pause(self, service: str) -> None:
         self.states[service] = "paused"
+        self.paused_at[service] = time.time()
         self._act(f"pause {service}")
 
     def unpause(self, service: str) -> None:

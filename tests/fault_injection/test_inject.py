@@ -152,6 +152,25 @@ def test_undoing_a_container_that_was_replaced_is_moot(app: App, engine: FakeEng
     assert engine.limits["cart"].nano_cpus == 700_000_000
 
 
+def test_a_second_fault_keeps_the_first_one_and_both_are_undone_the_latest_first(app: App, engine: FakeEngine) -> None:
+    beside = replace(QUOTA, place="users")
+    inject(app, QUOTA, engine)
+    inject(app, beside, engine, keep=True)
+    assert open_faults(app) == (beside, QUOTA)
+    assert FORMER not in (engine.limits["cart"], engine.limits["users"])
+    assert [undone.fault for undone in undo(app, engine)] == [beside, QUOTA]
+    assert engine.limits["cart"] == engine.limits["users"] == FORMER
+
+
+def test_a_second_fault_that_does_not_bite_takes_the_first_one_with_it(app: App, engine: FakeEngine) -> None:
+    inject(app, QUOTA, engine)
+    engine.throttled_share = 0.0
+    with pytest.raises(FaultError, match="cpu_quota at users is not active"):
+        inject(app, replace(QUOTA, place="users"), engine, keep=True)
+    assert engine.limits["cart"] == FORMER
+    assert open_faults(app) == ()
+
+
 def test_a_block_that_fails_leaves_nothing_in_force(app: App, engine: FakeEngine) -> None:
     with pytest.raises(ZeroDivisionError), injected(app, QUOTA, engine):
         assert engine.limits["cart"] != FORMER

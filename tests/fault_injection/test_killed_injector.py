@@ -92,6 +92,31 @@ def test_killed_at_any_act_it_leaves_a_journal_from_which_all_is_undone(
     assert act > 1 or fault.kind in ("slow_disk_on_db", "disk_slow")
 
 
+def test_killed_while_a_second_fault_is_made_it_leaves_a_journal_from_which_both_are_undone(
+    app: App, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = Fault("container_pause", "cart", "intermittent"), Fault("fd_exhaustion", "users", "hard")
+    for fault in (first, second):
+        kind_named(fault.kind).change(app, fault, world)
+        monkeypatch.setattr(type(kind_named(fault.kind)), "active", lambda *_: Effect(True, ""))
+    before = world.standing()
+    for act in range(2):
+        inject(app, first, world)
+        world.die_after = len(world.acts) + act
+        with monkeypatch.context() as dead, pytest.raises(Killed):
+            dead.setattr(inject_module, "_undo_all", lambda *_: ())
+            dead.setattr(type(kind_named(second.kind)), "active", _dies)
+            inject(app, second, world, keep=True)
+        world.die_after = None
+        assert open_faults(app) == (second, first)
+        assert [undone.fault for undone in undo(app, world)] == [second, first]
+        assert world.standing() == before
+
+
+def _dies(*_: object) -> Effect:
+    raise Killed
+
+
 def test_every_kind_that_is_not_tried_here_is_excused() -> None:
     assert set(IN_MEMORY_ONLY) < {kind.name for kind in kinds()}
     assert {fault.kind for fault in FAULTS} | set(IN_MEMORY_ONLY) | {"none"} == {kind.name for kind in kinds()}

@@ -103,9 +103,9 @@ class World(FakeNetwork):
         self.background.append(step)
         self._act(f"background {step.service}")
 
-    def stop_background(self, folder: Path) -> None:
+    def stop_background(self, folder: Path, fault_id: str) -> None:
         """In place of waiting for that process."""
-        wait_until_gone(folder)
+        wait_until_gone(folder, fault_id)
         self.background.clear()
         self._act("background gone")
 

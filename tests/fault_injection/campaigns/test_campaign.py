@@ -15,10 +15,11 @@ import fault_injection.inject as inject_module
 from fault_injection.apps import app_named
 from fault_injection.campaigns.campaign import Progress, run
 from fault_injection.campaigns.environment import Environment
-from fault_injection.campaigns.plan import AppPlan, FaultPlan, Plan, Share, expand
+from fault_injection.campaigns.plan import AppPlan, FaultPlan, Plan, Run, Share, expand
 from fault_injection.campaigns.status import discarded_runs
 from fault_injection.kinds import component
 from fault_injection.labels import Accepted
+from fault_injection.spec import Fault
 from revelio.catalog import Catalog, ToolSpec
 from revelio.errors import FaultError, InvalidInputError, SourceError
 from revelio.incidents.exchange import Note, Record, Report, read_records
@@ -67,12 +68,15 @@ class FakeReporters:
     deaf: bool = False
     touchy: bool = False
 
-    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
-        felt = any(n.outcome != "ok" for n in notes) and not self.deaf
-        return "shop/home/timeout" if felt or self.touchy else ""
+    def complaints(self, notes: tuple[Note, ...], window: Window) -> tuple[str, ...]:
+        hurt = {n.feature for n in notes if n.outcome != "ok" and window.start <= n.at <= window.end and not self.deaf}
+        return tuple(f"shop/{feature}/timeout" for feature in sorted(hurt | ({"home"} if self.touchy else set())))
 
-    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
-        return (Report("it hangs", "w1" if split == "train" else "w6", "shop/home/slow"),)
+    def choose(
+        self, notes: tuple[Note, ...], window: Window, split: str, seed: str, *, site_wide: bool = True
+    ) -> tuple[Report, ...]:
+        about = "site" if site_wide else ", ".join(sorted({n.feature for n in notes}))
+        return (Report(f"{about} hangs", "w1" if split == "train" else "w6", "shop/home/slow"),)
 
 
 @dataclass
@@ -122,6 +126,32 @@ def environment(tmp_path: Path) -> Environment:
     app = app_named("shop", tmp_path / "faults")
     engine = FakeEngine(*app.places)
     return Environment(app, engine, FakeUsers(engine), FakeReporters(), FakeSystem(engine), CATALOG, lambda: None)
+
+
+CART_THEN_ORDERS = Run(
+    "shop-0123456789", "shop", Fault("container_pause", "cart", "whole"), "train", Fault("container_pause", "orders", "whole")
+)
+
+
+@dataclass
+class UsersOfEach:
+    """One walks the home page and one each container's own; a user notes since when their container is paused."""
+
+    engine: FakeEngine
+    shared: bool = False
+    since: dict[str, float] = field(default_factory=dict)
+
+    def notes(self, start: float, end: float) -> tuple[Note, ...]:
+        times = [start + number * (end - start) / 40 for number in range(40)]
+        return tuple(
+            Note(at, feature, "timeout" if at >= self._since(feature) else "ok", 0.0, 200)
+            for feature in ("home", "cart", "orders")
+            for at in times
+        )
+
+    def _since(self, feature: str) -> float:
+        paused = {place: at for place, at in self.engine.paused_at.items() if self.engine.states[place] == "paused"}
+        return min((at for place, at in paused.items() if self.shared or place == feature), default=1e12)
 
 
 def go(environment: Environment, out: Path, *, resume: bool = False) -> campaign_module.Outcome:
@@ -315,3 +345,67 @@ def test_progress_tells_the_run_the_stage_and_the_time_left(environment: Environ
     }
     assert [t.done for t in told] == sorted(t.done for t in told)
     assert told[-1].seconds_left is not None and told[-1].seconds_left < time.monotonic() - started
+
+
+@pytest.fixture
+def two_at_once(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> Environment:
+    monkeypatch.setattr(campaign_module, "expand", lambda plan: (CART_THEN_ORDERS,))
+    assert isinstance(environment.engine, FakeEngine)
+    return replace(environment, users=UsersOfEach(environment.engine))
+
+
+def test_two_faults_at_once_give_an_incident_each_with_the_same_evidence_and_its_own_users(
+    two_at_once: Environment, tmp_path: Path
+) -> None:
+    assert go(two_at_once, tmp_path).recorded == 1
+    found = records(tmp_path)
+    first, second = (found[name] for name in CART_THEN_ORDERS.incidents)
+    assert (first.evidence, first.results, first.opened_at) == (second.evidence, second.results, second.opened_at)
+    assert first.run == second.run == CART_THEN_ORDERS.id
+    assert first.fault is not None and second.fault is not None
+    assert (first.fault.place, second.fault.place) == ("cart", "orders")
+    assert {label.bindings for label in first.labels} == {(("container", "cart"),)}
+    assert {label.bindings for label in second.labels} == {(("container", "orders"),)}
+    assert all(label.proven and label.grade == 3 for label in (*first.labels, *second.labels))
+    assert [r.text for r in (*first.reports, *second.reports)] == ["cart hangs", "orders hangs"]
+    assert {n.feature for n in first.notes} == {"cart"} and {n.feature for n in second.notes} == {"orders"}
+    assert {r.id for r in read_records(tmp_path / "results")} == set(CART_THEN_ORDERS.incidents)
+
+
+def test_both_faults_are_active_for_a_window_and_the_first_one_for_two(two_at_once: Environment, tmp_path: Path) -> None:
+    go(two_at_once, tmp_path)
+    first, second = records(tmp_path).values()
+    assert isinstance(two_at_once.engine, FakeEngine)
+    cart, orders = (two_at_once.engine.paused_at[place] for place in ("cart", "orders"))
+    assert orders - cart >= PLAN.window_s and first.evidence.window.end - orders >= PLAN.window_s - 0.01
+    assert first.evidence.baseline.end == first.evidence.window.start <= cart
+    late = [n.at for n in second.notes if n.at > second.evidence.baseline.end]
+    assert max(n.at for n in first.notes) <= orders <= min(late)
+
+
+def test_a_run_whose_faults_hurt_the_same_users_is_discarded(two_at_once: Environment, tmp_path: Path) -> None:
+    assert isinstance(two_at_once.users, UsersOfEach)
+    two_at_once.users.shared = True
+    outcome = go(two_at_once, tmp_path)
+    assert (outcome.recorded, outcome.given_up) == (0, (CART_THEN_ORDERS.id,))
+    entries = discarded_runs(tmp_path)
+    assert {entry["stage"] for entry in entries} == {"faults not told apart"} and len(entries) == 2
+    assert entries[0]["reason"] == "the first hurt cart, home, orders and nothing came with the second"
+    assert (entries[0]["place"], entries[0]["beside"]) == ("cart", "container_pause at orders")
+
+
+def test_a_second_fault_whose_cause_no_tool_shows_is_named(
+    two_at_once: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = (Accepted(template="state", grade=3, blanks={"container": "place"}, at=("cart",)),)
+    monkeypatch.setattr(campaign_module, "load_labels", lambda: {"container_pause": labels})
+    go(two_at_once, tmp_path)
+    assert {(e["stage"], e["place"]) for e in discarded_runs(tmp_path)} == {("no tool shows its cause", "orders")}
+
+
+def test_a_run_of_two_faults_is_missing_until_both_of_its_incidents_are_there(two_at_once: Environment, tmp_path: Path) -> None:
+    go(two_at_once, tmp_path)
+    (tmp_path / "incidents" / f"{CART_THEN_ORDERS.incidents[1]}.jsonl.xz").unlink()
+    (tmp_path / "results" / f"{CART_THEN_ORDERS.incidents[1]}.jsonl.xz").unlink()
+    assert run(PLAN, tmp_path, two_at_once, resume=True, progress=lambda _: None).recorded == 1
+    assert len({r.evidence for r in records(tmp_path).values()}) == 1

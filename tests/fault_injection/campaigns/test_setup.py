@@ -54,8 +54,8 @@ def test_a_file_that_was_begun_anew_is_read_from_its_start(tmp_path: Path) -> No
 
 def test_a_complaint_names_the_feature_that_suffered_and_quiet_times_have_none() -> None:
     reporters = CorpusReporters("shop")
-    assert reporters.complaint(visits("timeout", 10.0), WINDOW) == "shop/checkout/timeout"
-    assert reporters.complaint(visits("ok"), WINDOW) == ""
+    assert reporters.complaints(visits("timeout", 10.0), WINDOW)[0] == "shop/checkout/timeout"
+    assert reporters.complaints(visits("ok"), WINDOW) == ()
 
 
 def test_training_and_test_runs_have_different_writers() -> None:

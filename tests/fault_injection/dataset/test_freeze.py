@@ -103,6 +103,32 @@ def test_a_place_that_is_trained_on_may_be_held_out_in_another_application(tmp_p
     assert freeze(store(tmp_path, *GOOD, elsewhere))["new_location"] == 2
 
 
+DELAY = FaultRecord("delay", "network", "orders", "hard")
+
+
+def a_run(name: str, split: str, writer: str, *faults: FaultRecord) -> list[Record]:
+    return [replace(record(f"{name}{n}", split, writer, fault), run=name) for n, fault in enumerate(faults)]
+
+
+def test_two_incidents_of_one_run_in_different_splits_are_refused(tmp_path: Path) -> None:
+    one, other = a_run("r", "repeat", "w6", PAUSE, DELAY)
+    with pytest.raises(DatasetError, match="run r: its incidents are in different splits: no_fault, repeat"):
+        freeze(store(tmp_path, *GOOD, one, replace(other, split="no_fault", fault=CONTROL)))
+
+
+def test_a_pairing_that_is_new_must_not_be_trained_on_though_its_kinds_may(tmp_path: Path) -> None:
+    new = a_run("n", "new_fault", "w6", PAUSE, DELAY)
+    trained = a_run("t", "train", "w1", PAUSE, replace(DELAY, category="database"))
+    assert freeze(store(tmp_path, *GOOD, *new, *trained))["new_fault"] == 2
+    with pytest.raises(DatasetError, match="run n: component and network at once are held out, yet trained on"):
+        freeze(store(tmp_path, *a_run("u", "train", "w1", PAUSE, DELAY)))
+
+
+def test_status_counts_a_run_of_two_faults_once(tmp_path: Path) -> None:
+    found = status(store(tmp_path, *GOOD, *a_run("r", "repeat", "w6", PAUSE, DELAY)))
+    assert (found.incidents, found.runs) == (7, 6)
+
+
 def test_the_same_run_twice_is_refused(tmp_path: Path) -> None:
     store(tmp_path, *GOOD)
     write_records(tmp_path / "incidents" / "copy.jsonl.xz", [GOOD[0]])

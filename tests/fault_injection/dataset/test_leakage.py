@@ -148,3 +148,9 @@ def test_a_wrong_file_of_marks_is_refused_by_name(tmp_path: Path, text: str, mes
     path.write_text(text)
     with pytest.raises(InvalidInputError, match=message):
         load_accepted_features(path)
+
+
+def test_of_two_faults_in_one_run_neither_is_held_against_the_other_one_s_part() -> None:
+    hog, quota = a_run("ra", "cpu_hog", place="cart"), a_run("rb", "cpu_quota", place="orders")
+    seen = run_features((replace(hog, run="r"), replace(quota, run="r"), a_run("s", "cpu_hog")))
+    assert [sorted(s.parts) for s in seen] == [["cart", "postgres"], ["orders", "postgres"], sorted(PARTS)]

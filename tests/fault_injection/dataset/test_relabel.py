@@ -65,3 +65,21 @@ def test_a_changed_incident_wins_over_the_one_that_was_packed(tmp_path: Path) ->
     assert relabel(tmp_path, CATALOG) == {"container_pause": 2}
     assert relabel(tmp_path, CATALOG) == {}
     assert [len(r.labels) for r in read_records(tmp_path / "incidents")] == [1, 1]
+
+
+def test_of_two_faults_in_one_run_a_right_answer_for_both_counts_least_unless_it_names_the_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_place = Accepted(template="state", grade=3, blanks={"container": "place"})
+    anywhere = Accepted(template="state", grade=2)
+    monkeypatch.setattr(relabel_module, "load_labels", lambda: {"container_pause": (at_place,), "delay": (anywhere,)})
+    pause = replace(record("ra", 0.9, 0.0), run="r")
+    delay = replace(record("rb", 0.9, 0.0), run="r", fault=FaultRecord("delay", "network", "orders", "hard"))
+    alone = replace(delay, id="s", run="")
+    store(tmp_path, pause, delay, alone)
+    relabel(tmp_path, CATALOG)
+    assert {r.id: [label.grade for label in r.labels] for r in read_records(tmp_path / "incidents")} == {
+        "ra": [3],
+        "rb": [1],
+        "s": [2],
+    }

@@ -21,13 +21,16 @@ class Writer:
     name: str
     silent: bool = False
 
-    def complaint(self, notes: tuple[Note, ...], window: Window) -> str:
-        return ""
+    def complaints(self, notes: tuple[Note, ...], window: Window) -> tuple[str, ...]:
+        return ()
 
-    def choose(self, notes: tuple[Note, ...], window: Window, split: str, seed: str) -> tuple[Report, ...]:
+    def choose(
+        self, notes: tuple[Note, ...], window: Window, split: str, seed: str, *, site_wide: bool = True
+    ) -> tuple[Report, ...]:
         if self.silent or split == "no_fault":
             return ()
-        return (Report(f"{seed} again", self.name if split != "train" else "w9", "shop/home/slow"),)
+        about = "" if site_wide else " and not the whole site"
+        return (Report(f"{seed} again{about}", self.name if split != "train" else "w9", "shop/home/slow"),)
 
 
 def by(writer: Writer) -> ReportersOf:
@@ -84,3 +87,11 @@ def test_writers_of_no_list_may_write_for_tests_and_each_application_has_its_own
 @pytest.mark.parametrize(("split", "allowed"), [("train", ("w1",)), ("repeat", ("w6", "mine")), ("new_app", ("w6", "mine"))])
 def test_test_writers_and_unknown_writers_never_write_for_training(split: str, allowed: tuple[str, ...]) -> None:
     assert writers_for(split, ("w1", "w6", "mine")) == allowed
+
+
+def test_of_two_faults_in_one_run_no_user_speaks_for_the_whole_site(tmp_path: Path) -> None:
+    one, other = (replace(GOOD[1], id=name, run="r") for name in ("ra", "rb"))
+    freeze(store(tmp_path / "old", *GOOD, one, other))
+    rewrite_reports(tmp_path / "old", tmp_path / "new", by(Writer("w6")), splits=("repeat",))
+    texts = {item.record.id: item.record.reports[0].text for item in open_dataset(tmp_path / "new").read()}
+    assert texts == {"b": "b again", "ra": "ra again and not the whole site", "rb": "rb again and not the whole site"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.mechanisms.background import LOCK, pause_by_turns, wait_until_gone
+from fault_injection.mechanisms.background import lock_of, pause_by_turns, wait_until_gone
 from revelio.errors import FaultError
 from tests.fault_injection.fake_engine import FakeEngine, Killed
 
@@ -31,16 +31,17 @@ def test_it_lets_go_when_it_is_interrupted() -> None:
 
 
 def test_undoing_waits_until_the_background_process_is_gone(tmp_path: Path) -> None:
-    with (tmp_path / LOCK).open("w") as lock:
+    with lock_of(tmp_path, "a1").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         threading.Timer(0.3, lambda: fcntl.flock(lock, fcntl.LOCK_UN)).start()
         started = time.monotonic()
-        wait_until_gone(tmp_path)
+        wait_until_gone(tmp_path, "a1")
         assert time.monotonic() - started >= 0.25
 
 
 def test_a_background_process_that_stays_is_an_error(tmp_path: Path) -> None:
-    with (tmp_path / LOCK).open("w") as lock:
+    with lock_of(tmp_path, "a1").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        wait_until_gone(tmp_path, "another fault's")
         with pytest.raises(FaultError, match="a background process still holds"):
-            wait_until_gone(tmp_path, seconds=0.2)
+            wait_until_gone(tmp_path, "a1", seconds=0.2)
