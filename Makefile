@@ -23,7 +23,7 @@ test-hostile: .venv/.dev ## attack real servers on loopback for a quarter of an 
 	$(BIN)/pytest -m hostile tests/hostile
 	$(BIN)/python -m tests.hostile.page
 
-test-foreign: .venv/.dev ## real servers with the exporters that their documentation recommends, read with no settings
+test-foreign: .venv/.dev ## applications by others with their own exporters, read with no settings; FOREIGN=whole breaks them too, for hours
 	$(BIN)/pytest -m foreign -s tests/foreign
 
 check: .venv/.dev ## format, lint, types, import contracts

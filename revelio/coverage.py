@@ -106,9 +106,15 @@ def _templates(system: System, evidence: Evidence, usable: Counter[str]) -> Temp
 
 
 def reasons(found: Signals) -> list[str]:
-    """Why signals are not seen, as sentences that each name some of them; those that most signals share come first."""
+    """Why signals are not seen, as sentences: of kinds of entities that are there each reason, of the others only the kinds."""
+    here = {signal.entity for name, signal in signals().items() if name not in found.not_seen}
     by_reason: dict[str, list[str]] = {}
     for name, reason in found.not_seen.items():
-        by_reason.setdefault(reason, []).append(name)
-    ordered = sorted(by_reason.items(), key=lambda pair: -len(pair[1]))
-    return [f"{', '.join(names[:4])}{' ...' if len(names) > 4 else ''}: {reason}" for reason, names in ordered[:SHOWN]]
+        if signals()[name].entity in here:
+            by_reason.setdefault(reason, []).append(name)
+    ordered = sorted(by_reason.items(), key=lambda pair: -len(pair[1]))[:SHOWN]
+    told = [f"{', '.join(names[:4])}{' ...' if len(names) > 4 else ''}: {reason}" for reason, names in ordered]
+    absent = dict.fromkeys(
+        signals()[name].entity.replace("_", " ") for name in found.not_seen if signals()[name].entity not in here
+    )
+    return [*told, f"nothing measures any {', '.join(absent)}; docs/reference/conventions.md says what does"] if absent else told

@@ -17,6 +17,12 @@ from revelio.profile_settings import ProfileSettings
 LOOKBACK_S = 900.0
 """Only what was measured in this time counts as there, in seconds."""
 
+SKEW_S = 30.0
+"""A difference of clocks that moves a window by more than a scrape or two, in seconds."""
+
+HINTS = 3
+"""Ways to have a signal that a person is told, at most."""
+
 _AT_ONCE = 6
 """Conventions that one request asks about."""
 
@@ -35,7 +41,7 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     """The profile of the system that is called ``project`` there; ``SourceError`` when it does not answer as it should.
 
     Ten to twenty requests: its product, the names of its metrics, the labels of those that conventions need (some of them in
-    each request), its scrape interval, and the types of its metrics.
+    each request), its scrape interval, the types of its metrics, and its clock.
     """
     product = _product(ask)
     names = _names(ask, now)
@@ -63,7 +69,7 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
         beat,
         tuple(uses),
         Identity(tuple(namings), tuple(sorted(settings.names.items()))),
-        tuple(dict.fromkeys([*notes, *where.notes, *told, *_types(ask, uses)])),
+        tuple(dict.fromkeys([*notes, *where.notes, *told, *_types(ask, uses), *_clock(ask, now)])),
         now,
     )
     return replace(profile, missing=tuple(_missing(profile, names)))
@@ -168,6 +174,19 @@ def _types(ask: Ask, uses: list[Use]) -> list[str]:
     return told
 
 
+def _clock(ask: Ask, now: float) -> list[str]:
+    """A sentence where its clock and that of this machine disagree: then a window is not where the data of that time are."""
+    try:
+        data = _data(ask.post("/api/v1/query", {"query": "time()"}))
+        ahead = float(data["result"][1]) - now  # type: ignore[index]
+    except (SourceError, KeyError, TypeError, ValueError, IndexError):
+        return []
+    if abs(ahead) < SKEW_S:
+        return []
+    told = f"its clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the one here"
+    return [f"{told}: what happened is looked for at another time than it was measured; synchronise the clocks"]
+
+
 def _missing(profile: Profile, names: frozenset[str]) -> list[tuple[str, str]]:
     """Why each signal that is not there is missing."""
     told = []
@@ -180,8 +199,8 @@ def _missing(profile: Profile, names: frozenset[str]) -> list[tuple[str, str]]:
             convention, lacking = near[0]
             reason = f"{convention.title} is there without {lacking[0]}" if lacking else f"{convention.title} has no series of it"
         else:
-            hint = next((c.hint for c, _ in known if c.hint), "")
-            reason = "nothing that measures it is there" + (f"; {hint}" if hint else "")
+            hints = list(dict.fromkeys(c.hint for c, _ in known if c.hint))[:HINTS]
+            reason = "; ".join(["nothing that measures it is there", *([" or ".join(hints)] if hints else [])])
         told.append((signal, reason))
     return told
 

@@ -20,6 +20,7 @@ class FakePrometheus:
         self.types: dict[str, list[str]] = {}
         self.asked: list[str] = []
         self.refused: set[str] = set()
+        self.clock: float | None = None
 
     def get(self, path: str, params: Mapping[str, str]) -> object:
         """The HTTP API's ``GET``."""
@@ -40,6 +41,8 @@ class FakePrometheus:
         """A query: counts of series by labels, some in one request."""
         query = form["query"]
         self.asked.append(query)
+        if query == "time()" and self.clock is not None:
+            return {"status": "success", "data": {"resultType": "scalar", "result": [self.clock, f"{self.clock}"]}}
         rows: list[dict[str, object]] = []
         for by, metric, convention in re.findall(r'label_replace\(count by \(([^)]*)\) \((\w+)[^)]*\), "\w+", "([\w-]+)"', query):
             labels = by.split(", ")

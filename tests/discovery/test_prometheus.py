@@ -133,6 +133,21 @@ def test_a_metric_of_two_types_is_said() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("ahead", "told"), [(95.0, "its clock is 95 s ahead of"), (-400.0, "its clock is 400 s behind"), (3.0, "")]
+)
+def test_a_clock_that_disagrees_is_said(ahead: float, told: str) -> None:
+    ask = holding(scrape=[{"job": "a"}])
+    ask.clock = NOW + ahead
+    assert [note.partition(" the one here")[0] for note in found(ask).notes] == ([told] if told else [])
+
+
+def test_every_exporter_that_would_measure_something_is_named() -> None:
+    missing = dict(found(holding(scrape=[{"job": "a"}])).missing)
+    assert "memcached_exporter" in missing["cache_up"]
+    assert "redis_exporter" in missing["cache_up"]
+
+
 def test_a_million_series_cost_no_more_requests() -> None:
     pods = [{"pod": f"app{n}-7d9f8bc6d5-x2k4q", "namespace": "shop", "container": "c"} for n in range(2000)]
     ask = holding(cadvisor=pods, kube_pods=pods)

@@ -26,12 +26,14 @@ def main() -> int:
     record = verbs.add_parser("record", help="record incidents; goes on where it was ended")
     record.add_argument("app", choices=list(APPLICATIONS))
     record.add_argument("--part", default="1/1", help="of so many machines side by side")
-    record.add_argument("--most", type=int, help="no more faults than these")
+    record.add_argument("--most", type=int, help="no more faults than these; 0 looks at it in health")
     record.add_argument("--quick", action="store_true", help="short times, for a look")
     record.add_argument("--folder", type=Path, default=FOLDER)
     record.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     for verb, told in (("relabel", "judge what is recorded by the causes as they are now"), ("table", "print what came of it")):
-        verbs.add_parser(verb, help=told).add_argument("--folder", type=Path, default=FOLDER)
+        added = verbs.add_parser(verb, help=told)
+        added.add_argument("--folder", type=Path, default=FOLDER)
+    added.add_argument("--write", type=Path, metavar="PAGE", help="put the table between its marks in this page")
     words = parser.parse_args()
     return {"install": _install, "record": _record, "relabel": _relabel, "table": _table}[words.verb](words)
 
@@ -43,9 +45,13 @@ def _relabel(words: argparse.Namespace) -> int:
 
 
 def _table(words: argparse.Namespace) -> int:
-    from tests.foreign.table import table
+    from tests.foreign.table import put_into, table
 
-    print(table(words.folder, {name: app.title for name, app in APPLICATIONS.items()}))
+    told = table(words.folder, {name: app.title for name, app in APPLICATIONS.items()})
+    if words.write:
+        put_into(words.write, told)
+    else:
+        print(told)
     return 0
 
 

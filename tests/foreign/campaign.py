@@ -152,7 +152,7 @@ def _told(fault: Fault, bitten: str) -> tuple[Fault, FaultRecord]:
 
 def steps(app: Application, part: int, parts: int, most: int | None = None) -> list[Fault | str]:
     """A part of its faults, every second of which has a healthy moment before it."""
-    found: list[Fault | str] = []
+    found: list[Fault | str] = [] if most != 0 else ["healthy-1"]
     healthy = 0
     for number, fault in enumerate(app.faults()[:most]):
         if number % 2 == 0 and healthy < 4:

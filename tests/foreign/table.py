@@ -114,6 +114,18 @@ def table(folder: Path, titles: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+BEGIN, END = "<!-- python -m tests.foreign table --write docs/results.md -->", "<!-- end of that table -->"
+
+
+def put_into(page: Path, told: str) -> None:
+    """Put a table between its marks in a page; ``ValueError`` where they are not there."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"{page} has no marks of this table")
+    page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{END}{after}", encoding="utf-8")
+
+
 def _hits(asked: Iterable[Asked], most: int) -> int:
     return sum(a.rank is not None and a.rank <= most for a in asked)
 

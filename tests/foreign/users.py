@@ -36,7 +36,7 @@ class Users(threading.Thread):
         super().__init__(daemon=True)
         self._pages = pages
         self._pause_s = pause_s
-        self._client = httpx.Client(base_url=base_url, timeout=TIMEOUT_S, follow_redirects=True)
+        self._client = httpx.Client(base_url=base_url, timeout=TIMEOUT_S, follow_redirects=True, verify=False)
         self._over = threading.Event()
         self.notes: list[Note] = []
 
