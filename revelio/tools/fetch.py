@@ -63,9 +63,9 @@ class Fetcher:
         verify = self._access.context() or True if self.url.startswith("https:") else False
         return BoundedTransport(verify, self._access.settings.proxy)
 
-    def get(self, path: str, params: Mapping[str, str]) -> object:
-        """The JSON that ``GET path?params`` answers."""
-        return self._exchange("GET", path, params=params)
+    def get(self, path: str, params: Mapping[str, str], accept: str = "*/*") -> object:
+        """The JSON that ``GET path?params`` answers; ``accept`` asks for a form of it."""
+        return self._exchange("GET", path, params=params, accept=accept)
 
     def post(self, path: str, form: Mapping[str, str]) -> object:
         """The JSON that ``path`` answers to a form: for questions longer than an address may be."""
@@ -78,6 +78,10 @@ class Fetcher:
     def text(self, path: str) -> str:
         """The text, not JSON, that ``GET path`` answers."""
         return self._exchange("GET", path, plain=True)  # type: ignore[return-value]
+
+    def prepare(self) -> None:
+        """Read the certificates now instead of at the first request; ``SourceError`` when they cannot be read."""
+        _ = self._client
 
     def close(self) -> None:
         """Close its connections."""
@@ -94,11 +98,12 @@ class Fetcher:
         form: Mapping[str, str] | None = None,
         document: object = None,
         plain: bool = False,
+        accept: str = "*/*",
     ) -> object:
         if not self.url:
             raise SourceError(self.source, "no address is set for it; give its backend a url in revelio.toml")
         deadline = end(self.limits.seconds)
-        request = {"params": params, "data": form, "json": document, "headers": self._access.headers()}
+        request = {"params": params, "data": form, "json": document, "headers": {"Accept": accept} | self._access.headers()}
         try:
             with self._transport.until(deadline), self._client.stream(method, path, **request) as response:  # type: ignore[arg-type]
                 encoding = response.headers.get("content-encoding")

@@ -34,6 +34,12 @@ def grafana_logs(base: str, datasource: str, logql: str, whole: Window) -> str:
     return _explore(base, "loki", datasource, {"editorMode": "code", "expr": logql, "queryType": "range"}, whole)
 
 
+def grafana_traces(base: str, datasource: str, traceql: str, whole: Window) -> str:
+    """Grafana Explore (10 or later) with one search of Tempo."""
+    asked = {"queryType": "traceql", "query": traceql, "limit": 20, "tableType": "traces"}
+    return _explore(base, "tempo", datasource, asked, whole)
+
+
 def _explore(base: str, kind: str, datasource: str, asked: Mapping[str, object], whole: Window) -> str:
     query = {"refId": "A", "datasource": {"type": kind, "uid": datasource}, **asked}
     pane = {

@@ -32,6 +32,8 @@ PRODUCTS = {
     "thanos": TOOLS["prometheus"],
     "mimir": TOOLS["prometheus"],
     "loki": "revelio.tools.loki.tool:Loki",
+    "tempo": "revelio.tools.tempo.tool:Tempo",
+    "kubernetes": "revelio.tools.kubernetes.tool:Kubernetes",
 }
 """Implementation by product, of those that no tool is named after."""
 

@@ -193,6 +193,8 @@ def addresses(port: int, secret: str = "x") -> dict[str, str]:
         "jaeger": f"http://observer:{secret}@127.0.0.1:{port}",
         "elasticsearch": f"http://observer:{secret}@127.0.0.1:{port}",
         "loki": f"http://observer:{secret}@127.0.0.1:{port}",
+        "tempo": f"http://observer:{secret}@127.0.0.1:{port}",
+        "kubernetes": f"http://observer:{secret}@127.0.0.1:{port}",
         "containers": f"tcp://127.0.0.1:{port}",
         "postgres": f"postgresql://observer:{secret}@127.0.0.1:{port}/shop",
         "redis": f"redis://:{secret}@127.0.0.1:{port}/0",

@@ -19,7 +19,7 @@ CACHE = Path.home() / ".cache" / "revelio"
 
 def program(name: str) -> str:
     """Where the program is: on the PATH, or as `tests/tools/build-server` leaves it; skips the test where it is not."""
-    built = sorted(CACHE.glob(f"{name}/*/{name}"))
+    built = sorted([*CACHE.glob(f"{name}/*/{name}"), *CACHE.glob(f"foreign/*/bin/{name}")])
     found = shutil.which(name) or (str(built[-1]) if built else None)
     if found is None:
         pytest.skip(f"{name} is not here: put it on the PATH, or build it with tests/tools/build-server {name}")
@@ -28,12 +28,12 @@ def program(name: str) -> str:
 
 @contextmanager
 def running(command: Sequence[str], log: Path, ready: str, seconds: float = 90.0) -> Iterator[None]:
-    """The program, from when the address ``ready`` answers until the block ends."""
+    """The program, from when the address ``ready`` answers (at once where there is none) until the block ends."""
     with log.open("wb") as out:
         started = subprocess.Popen(["nice", *command], stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         deadline = time.monotonic() + seconds
-        while not _answers(ready):
+        while ready and not _answers(ready):
             if started.poll() is not None or time.monotonic() > deadline:
                 raise TimeoutError(f"{command[0]} does not answer at {ready}:\n{log.read_text(errors='replace')[-2000:]}")
             time.sleep(0.2)

@@ -70,7 +70,7 @@ class Recording:
 
         server.expect_request(re.compile(".*")).respond_with_handler(answer)
 
-    def record(self, server: HTTPServer, real: str) -> None:
+    def record(self, server: HTTPServer, real: str, headers: Mapping[str, str]) -> None:
         """Pass requests on to the real server, and keep its replies."""
 
         def pass_on(request: Request) -> Response:
@@ -78,6 +78,7 @@ class Recording:
             query = request.query_string.decode()
             kind = {"Content-Type": request.content_type} if request.content_type else {}
             url = f"{real}{request.path}" + (f"?{query}" if query else "")
+            kind |= {"Accept": request.headers.get("Accept", "*/*"), **headers}
             got = httpx.request(request.method, url, content=body, headers=kind, timeout=20.0)
             told = got.headers.get("content-type", "")
             self.replies[key(request.method, request.path, query, body.decode())] = (got.status_code, told, got.text)
@@ -87,12 +88,12 @@ class Recording:
 
 
 @contextmanager
-def recorded(name: str, scope: Scope, real: str) -> Iterator[str]:
+def recorded(name: str, scope: Scope, real: str, headers: Mapping[str, str] | None = None) -> Iterator[str]:
     """An address that passes everything on to the real server, and is saved under that name in the end."""
     recording = Recording(name, scope)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with HTTPServer(host="127.0.0.1") as between:
-        recording.record(between, real)
+        recording.record(between, real, headers or {})
         yield between.url_for("").rstrip("/")
         between.check()
     recording.save()

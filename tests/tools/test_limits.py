@@ -20,6 +20,8 @@ from tests.tools.ill_server import BEHAVIOURS, BOMBS, ill_server
 ADDRESSES = {
     "prometheus": "http://{}",
     "loki": "http://{}",
+    "tempo": "http://{}",
+    "kubernetes": "http://{}",
     "jaeger": "http://{}",
     "elasticsearch": "http://{}",
     "containers": "tcp://{}",
@@ -31,6 +33,8 @@ QUESTIONS = {
     "prometheus": bound("prometheus.up", service="cart"),
     "jaeger": bound("jaeger.slow_spans", service="cart"),
     "elasticsearch": bound("elasticsearch.errors", service="cart"),
+    "tempo": bound("jaeger.slow_spans", service="cart"),
+    "kubernetes": bound("containers.state", container="cart"),
     "loki": bound("elasticsearch.errors", service="cart"),
     "containers": bound("containers.all_events"),
     "postgres": bound("postgres.sessions", database="postgres"),

@@ -15,7 +15,8 @@ from werkzeug import Request, Response
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits
-from revelio.tools.jaeger.tool import CACHE_SIZE, MOST_SERVICES, Jaeger
+from revelio.tools.jaeger.tool import Jaeger
+from revelio.tools.traces.tool import CACHE_SIZE, MOST_SERVICES
 from revelio.types import Entity, Query, QueryTemplate
 from tests.tools.conftest import QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.jaeger.payload import FakeSpan, answer, shop_trace, trace

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from revelio.tools.jaeger.traces import figures, parse_traces
+from revelio.tools.jaeger.traces import parse_traces
+from revelio.tools.traces.model import figures
 from revelio.types import Entity, SpanFigures
 from tests.tools.jaeger.payload import FakeSpan, answer, shop_trace, trace
 

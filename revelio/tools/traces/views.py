@@ -12,8 +12,8 @@ import numpy as np
 from revelio.anomaly import count_deviation, deviation, explain, signal
 from revelio.numbers import format_count, format_duration
 from revelio.tools.base import Scope
-from revelio.tools.jaeger.slowness import slowdown
-from revelio.tools.jaeger.traces import STATUS_TAGS, Trace, TraceSpan
+from revelio.tools.traces.model import STATUS_TAGS, Trace, TraceSpan
+from revelio.tools.traces.slowness import slowdown
 from revelio.types import Cell, Result, Window
 
 MAX_ROWS = 30

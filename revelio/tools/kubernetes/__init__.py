@@ -1,0 +1,1 @@
+"""Kubernetes: what its API server knows of workloads, pods, nodes and their events."""

@@ -1,0 +1,1 @@
+"""What every store of traces is asked, and how its traces are read."""
