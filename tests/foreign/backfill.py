@@ -23,11 +23,13 @@ class Written:
     value: Callable[[float], float | None]
 
 
-def prometheus_with_history(programs: Programs, series: Iterable[Written], start: float, end: float, rules: str = "") -> str:
-    """A Prometheus that scraped these every 15 s; its address. ``rules`` is the content of a rule file."""
+def prometheus_with_history(
+    programs: Programs, series: Iterable[Written], start: float, end: float, rules: str = "", *, spacing_s: float = SCRAPE_S
+) -> str:
+    """A Prometheus that scraped these every ``spacing_s``; its address. ``rules`` is the content of a rule file."""
     folder = programs.folder
     text, data = folder / "history.txt", folder / "tsdb"
-    times = [start + i * SCRAPE_S for i in range(int((end - start) / SCRAPE_S) + 1)]
+    times = [start + i * spacing_s for i in range(int((end - start) / spacing_s) + 1)]
     by_metric: dict[str, list[Written]] = {}
     for one in series:
         by_metric.setdefault(one.name.partition("{")[0], []).append(one)
@@ -38,11 +40,11 @@ def prometheus_with_history(programs: Programs, series: Iterable[Written], start
                 out.writelines(f"{one.name} {v:g} {at:.3f}\n" for at in times if (v := one.value(at)) is not None)
         out.write("# EOF\n")
     command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(text), str(data)]
-    subprocess.run(["nice", *command], check=True, capture_output=True, timeout=300)
+    subprocess.run(["nice", *command], check=True, capture_output=True, timeout=900)
     address = f"127.0.0.1:{free_port()}"
     config = folder / "prometheus.yml"
     (folder / "rules.yml").write_text(rules or "groups: []\n", encoding="utf-8")
-    config.write_text(f"global: {{scrape_interval: {SCRAPE_S:g}s}}\nrule_files: [{folder}/rules.yml]\n", encoding="utf-8")
+    config.write_text(f"global: {{scrape_interval: {spacing_s:g}s}}\nrule_files: [{folder}/rules.yml]\n", encoding="utf-8")
     keep = ["--storage.tsdb.retention.time=30d", f"--web.listen-address={address}"]
     programs.run("prometheus", ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={data}", *keep])
     _wait_until_ready(f"http://{address}/-/ready")

@@ -84,3 +84,12 @@ def test_an_imported_rule_with_data_is_ranked_and_credited(service: Service) -> 
 def test_a_rule_without_data_is_no_candidate(service: Service) -> None:
     answer = service.rank(RecommendRequest("a truck is missing", "shop", k=50))
     assert not [q.query.title for q in answer.queries if q.query.title.startswith("TruckMissing")]
+
+
+def test_a_metric_that_no_convention_covers_is_found_by_screening(service: Service) -> None:
+    answer = service.rank(RecommendRequest("orders wait too long in the warehouse", "shop", k=50, run=True))
+    found = [q for q in answer.queries if q.query.template.id == "prometheus.open_metric"]
+    print(f"\n{[(q.rank, q.query.title, q.text) for q in found]}")
+    assert [dict(q.query.bindings)["series"] for q in found] == ["warehouse: warehouse_orders_waiting"]
+    assert found[0].result is not None
+    assert (found[0].result.signal, len(found[0].result.series)) == (1.0, 1)

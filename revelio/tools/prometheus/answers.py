@@ -32,6 +32,17 @@ def matrix(source: str, answer: object) -> list[Answer]:
         raise SourceError(source, f"answered in a form that is not Prometheus': {type(error).__name__}") from error
 
 
+def vector(source: str, answer: object) -> list[tuple[dict[str, str], float]]:
+    """The rows of an instant query; ``SourceError`` when it is none."""
+    try:
+        if not isinstance(answer, dict) or answer["status"] != "success" or answer["data"]["resultType"] != "vector":
+            raise SourceError(source, "did not answer with a vector; is its url right?")
+        rows = [({str(k): str(v) for k, v in row["metric"].items()}, float(row["value"][1])) for row in answer["data"]["result"]]
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise SourceError(source, f"answered in a form that is not Prometheus': {type(error).__name__}") from error
+    return [row for row in rows if not math.isnan(row[1])]
+
+
 def _points(labels: dict[str, str], points: list[tuple[float, str]]) -> Answer:
     kept = [(t, v) for t, text in points if math.isfinite(t) and math.isfinite(v := float(text))]
     return Answer(labels, tuple(t for t, _ in kept), tuple(v for _, v in kept))

@@ -11,9 +11,13 @@ from revelio.conventions.rendering import asked, expression, quoted
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
 from revelio.tools.placeholders import PLACEHOLDER, put, values
-from revelio.types import Query
+from revelio.tools.prometheus.open_series import OpenSeries
+from revelio.types import Query, QueryTemplate
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|`[^`]*`|#[^\n]*', re.DOTALL)
+OPEN = "open:"
+"""The body of the template of open metrics starts so."""
+
 _PLACED = re.compile(r'(\w+)=~"\$\{(\w+)\}"')
 _AMBIENT_DURATIONS = frozenset({"window", "baseline"})
 
@@ -23,6 +27,8 @@ def render(query: Query, scope: Scope, profile: Profile, step_s: float = 0.0) ->
 
     A template about signals is written in the conventions of the ``profile``, for points ``step_s`` seconds apart.
     """
+    if query.template.body.startswith(OPEN):
+        return open_series(OpenSeries.of(dict(query.bindings)["series"]), scope, profile, step_s)
     question = asked(query.template.body)
     if question is not None:
         written = expression(profile, question, dict(query.bindings), step_s)
@@ -31,6 +37,11 @@ def render(query: Query, scope: Scope, profile: Profile, step_s: float = 0.0) ->
     elif query.template.origin is not None:
         query = replace(query, template=replace(query.template, body=in_profile(query.template.body, profile, step_s)))
     return filled(query, scope)
+
+
+def open_series(one: OpenSeries, scope: Scope, profile: Profile, step_s: float) -> str:
+    """The PromQL of a metric that no convention covers."""
+    return filled(Query(QueryTemplate(OPEN, "prometheus", "", "", one.body(profile, step_s)), one.bindings), scope)
 
 
 def in_profile(body: str, profile: Profile, step_s: float) -> str:

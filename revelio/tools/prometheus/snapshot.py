@@ -17,7 +17,7 @@ from revelio.tools.prometheus import promql
 from revelio.tools.prometheus.answers import Answer
 from revelio.types import Entity, Query, QueryTemplate, Series
 
-REQUESTS = 18
+REQUESTS = 14
 """About how many requests a snapshot takes, however many signals there are."""
 
 AT_ONCE = 4

@@ -19,8 +19,9 @@ from revelio.tools import links
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
 from revelio.tools.prometheus import promql
-from revelio.tools.prometheus.answers import Answer, matrix
+from revelio.tools.prometheus.answers import Answer, matrix, vector
 from revelio.tools.prometheus.imported import ImportedQuestions
+from revelio.tools.prometheus.open_metrics import OpenMetrics
 from revelio.tools.prometheus.snapshot import AT_ONCE, read, readings
 from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
@@ -61,6 +62,7 @@ class Prometheus:
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._profiles = Profiles(backend)
         self._imported = ImportedQuestions(spec.templates)
+        self._open = OpenMetrics()
 
     def ping(self) -> str:
         """Its version."""
@@ -85,11 +87,13 @@ class Prometheus:
         wanted = readings(profile, self.spec.metrics, scope, step_s)
         found = read(lambda text: self._range(text, scope, step_s), wanted, profile)
         own = self._imported.read(lambda text: self._range(text, scope, step_s), profile, step_s, scope)
+        far = self._open.read(self._instant, lambda text: self._range(text, scope, step_s), profile, step_s, scope)
+        every = (*found, *own, *far)
         return Evidence(
             window=scope.window,
             baseline=scope.baseline,
-            entities=tuple(sorted({s.entity for s in (*found, *own)})),
-            series=(*found, *own),
+            entities=tuple(sorted({s.entity for s in every})),
+            series=every,
         )
 
     def user_facing(self, project: str, span: Window) -> tuple[Series, ...]:
@@ -148,6 +152,11 @@ class Prometheus:
 
     def _step_s(self, profile: Profile, scope: Scope) -> float:
         return profile.step_s(scope.window.end - scope.baseline.start, MAX_POINTS)
+
+    def _instant(self, text: str, at: float) -> list[tuple[dict[str, str], float]]:
+        form = {"query": text, "time": f"{at:.3f}", "timeout": f"{self.limits.seconds:g}s"}
+        with self._slots:
+            return vector(self.name, self._fetch.post("/api/v1/query", form))
 
     def _range(self, text: str, scope: Scope, step_s: float) -> list[Answer]:
         """Series on a grid that all signals share; points that are not numbers are left out."""

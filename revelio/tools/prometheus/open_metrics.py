@@ -1,0 +1,152 @@
+"""Metrics that no convention covers: a few queries on the server find the series furthest from their own past."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from revelio.conventions import Profile, conventions
+from revelio.conventions.rendering import SEPARATOR, quoted
+from revelio.errors import SourceError
+from revelio.telemetry import Workers
+from revelio.tools.base import Scope
+from revelio.tools.prometheus import promql
+from revelio.tools.prometheus.answers import Answer
+from revelio.tools.prometheus.open_series import OpenSeries, is_counter, label_of, where_of
+from revelio.tools.prometheus.snapshot import AT_ONCE, Range
+from revelio.types import Entity, Series
+
+METRIC, KIND = "open.series", "open_series"
+"""What the series are called in the evidence, and the kind of their entities."""
+
+MOST_SERIES = 20_000
+"""Series that are screened; the metrics with the fewest series come first."""
+
+MOST_FOUND = 12
+"""Series that one request gives."""
+
+SIGMA = 6.0
+"""How far a series has to lie from its own past: of many thousands some always lie far."""
+
+KNOWN_S = 600.0
+"""How long the list of metrics holds, in seconds."""
+
+REQUESTS = 4
+"""Requests that screen; two more read what was found."""
+
+_NAMES = 400
+"""Metrics in one request."""
+
+_FOUND, _MARK = "revelio_metric", "revelio_series"
+_LEFT_OUT = ".*_bucket|.*_created|.*_info|ALERTS.*|scrape_.*|up|prometheus_.*|promhttp_.*|go_.*|process_.*|.*_timestamp_seconds"
+
+log = logging.getLogger(__name__)
+
+Instant = Callable[[str, float], list[tuple[dict[str, str], float]]]
+"""Asks for the vector of a query at a moment."""
+
+
+class OpenMetrics:
+    """The open metrics of one Prometheus. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Nothing is asked yet."""
+        self._known: tuple[float, tuple[str, ...]] = (-math.inf, ())
+        self.note = ""
+        self._lock = threading.Lock()
+
+    def read(self, instant: Instant, ask: Range, profile: Profile, step_s: float, scope: Scope) -> tuple[Series, ...]:
+        """The series that left their own past; empty, with a ``note``, where the server refuses or is too slow."""
+        try:
+            names = self._names(instant, profile, scope.window.end)
+            found = _screened(instant, names, profile, scope)
+        except SourceError as error:
+            self.note = f"metrics that no convention covers are not screened: {error.reason}"
+            log.info("%s", self.note)
+            return ()
+        return _series(ask, found, profile, step_s, scope)
+
+    def _names(self, instant: Instant, profile: Profile, at: float) -> tuple[str, ...]:
+        with self._lock:
+            since, names = self._known
+            if time.monotonic() - since < KNOWN_S:
+                return names
+            matchers = ",".join(m for m in (where_of(profile), f'__name__!~"{_LEFT_OUT}",__name__=~".+"') if m)
+            try:
+                counted = instant(f"count by (__name__) ({{{matchers}}})", at)
+            except SourceError:
+                self._known = (time.monotonic(), ())  # not asked again for a while: it is too big
+                raise
+            covered = {
+                m for use in profile.uses if use.convention in conventions() for m in conventions()[use.convention].metrics
+            }
+            chosen, total, left = list[str](), 0.0, 0
+            for count, name in sorted((count, labels.get("__name__", "")) for labels, count in counted):
+                if not re.fullmatch(r"[a-zA-Z_]\w*", name) or name in covered:
+                    continue
+                if total + count > MOST_SERIES or len(chosen) >= REQUESTS * _NAMES // 2:
+                    left += 1
+                    continue
+                total += count
+                chosen.append(name)
+            self.note = f"{left} metrics with more than {MOST_SERIES:,} series together are not screened" if left else ""
+            self._known = (time.monotonic(), tuple(chosen))
+            return self._known[1]
+
+
+def _screened(instant: Instant, names: Sequence[str], profile: Profile, scope: Scope) -> tuple[tuple[str, str], ...]:
+    """Metric and value of the label of the series that lie furthest from their own past, the furthest first."""
+    counters = [n for n in names if is_counter(n)]
+    gauges = [n for n in names if not is_counter(n)]
+    parts = [(some[i : i + _NAMES], some is counters) for some in (gauges, counters) for i in range(0, len(some), _NAMES)]
+    label = label_of(profile)
+    texts = [_screen(part, counter, label, profile, scope) for part, counter in parts[:REQUESTS]]
+    if not texts:
+        return ()
+    with Workers(max_workers=AT_ONCE) as pool:
+        rows = [row for found in pool.map(lambda text: instant(text, scope.window.end), texts) for row in found]
+    ordered = sorted(rows, key=lambda row: -row[1] if math.isfinite(row[1]) else -1e9)
+    return tuple((labels[_FOUND], labels[label]) for labels, _ in ordered[:MOST_FOUND] if _FOUND in labels and labels.get(label))
+
+
+def _screen(names: Sequence[str], counter: bool, label: str, profile: Profile, scope: Scope) -> str:
+    where = ",".join(m for m in (where_of(profile), f'__name__=~"{quoted("|".join(names))}"') if m)
+    joined = "sum" if counter else "avg"
+    value = f'label_replace({joined} by (__name__, {label}) ({{{where}}}), "{_FOUND}", "$1", "__name__", "(.+)")'
+    window, baseline = max(60.0, scope.window.seconds), scope.baseline.seconds
+    near = f"{window:.0f}s:{window / 4:.0f}s"
+    if counter:
+        now, past = f"rate({value}[{near}])", f"rate({value}[{near}])[{baseline:.0f}s:{baseline / 6:.0f}s] offset {window:.0f}s"
+    else:
+        now, past = f"avg_over_time({value}[{near}])", f"{value}[{baseline:.0f}s:{baseline / 8:.0f}s] offset {window:.0f}s"
+    usual, spread = f"avg_over_time({past})", f"stddev_over_time({past})"
+    return f"topk({MOST_FOUND}, abs({now} - {usual}) / ({spread} + 0.05 * abs({usual})) > {SIGMA:g})"
+
+
+def _series(ask: Range, found: Sequence[tuple[str, str]], profile: Profile, step_s: float, scope: Scope) -> tuple[Series, ...]:
+    label = label_of(profile)
+    wanted = {OpenSeries(profile.identity.component(label, value), metric): "" for metric, value in found}
+    parts = list(wanted)[:MOST_FOUND]
+    if not parts:
+        return ()
+    text = " or ".join(
+        f'label_replace({promql.open_series(one, scope, profile, step_s)}, "{_MARK}", "{i}", "", "")'
+        for i, one in enumerate(parts)
+    )
+    return tuple(_merged(parts, ask(text)))
+
+
+def _merged(parts: Sequence[OpenSeries], answers: Iterable[Answer]) -> Iterable[Series]:
+    """Of several names of a component the one with most points."""
+    best: dict[int, Answer] = {}
+    for answer in answers:
+        index = int(answer.labels.get(_MARK, "-1"))
+        if answer.times and len(answer.times) > len(best[index].times if index in best else ()):
+            best[index] = answer
+    for index, answer in sorted(best.items()):
+        one = parts[index]
+        yield Series(Entity(KIND, f"{one.component}{SEPARATOR}{one.metric}"), METRIC, "", answer.times, answer.values)

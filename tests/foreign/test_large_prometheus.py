@@ -1,0 +1,103 @@
+"""What a snapshot costs a large Prometheus: 50 services and 200,000 series, by its own measure of query time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import httpx
+import pytest
+
+from revelio.catalog import bundled_catalog
+from revelio.settings import Backend, SystemSettings
+from revelio.systems import System, open_system
+from revelio.time_range import TimeRange
+from revelio.tools.fetch import Fetcher
+from tests.foreign.backfill import Written, prometheus_with_history
+from tests.foreign.programs import Programs
+
+pytestmark = pytest.mark.foreign
+
+SERVICES, PATHS, STATUSES, BOUNDS = 50, 10, ("200", "404", "500"), (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+OWN_METRICS, INSTANCES = 300, 12
+MOST_REQUESTS, MOST_SECONDS = 30, 3.0
+SPACING_S, HISTORY_S, WRITING_S = 240.0, 4800.0, 960.0
+
+
+def load(start: float) -> Iterator[Written]:
+    """Histograms of requests, and metrics that no convention covers, of every service."""
+
+    def grow(rate: float) -> Written:
+        return Written("", lambda at: rate * (at - start))
+
+    for service in range(SERVICES):
+        job = f'job="service-{service}"'
+        yield Written(f'up{{{job},instance="i0"}}', lambda at: 1.0)
+        for path in range(PATHS):
+            for status in STATUSES:
+                labels = f'{job},instance="i0",method="GET",path="/p{path}",status="{status}"'
+                for index, bound in enumerate([*BOUNDS, "+Inf"]):
+                    name = f'http_request_duration_seconds_bucket{{{labels},le="{bound}"}}'
+                    yield Written(name, grow(index + 1.0).value)
+                yield Written(f"http_request_duration_seconds_count{{{labels}}}", grow(10.0).value)
+                yield Written(f"http_request_duration_seconds_sum{{{labels}}}", grow(1.0).value)
+        for metric in range(OWN_METRICS):
+            end = "_total" if metric % 2 else ""
+            for instance in range(INSTANCES):
+                name = f'shop_thing_{metric}{end}{{{job},instance="i{instance}"}}'
+                yield Written(name, grow(1.0 + instance).value if end else lambda at: 5.0 + at % 7)
+
+
+def query_seconds(url: str) -> float:
+    """How long the server has worked on queries, in seconds, as it counts itself."""
+    page = httpx.get(f"{url}/metrics", timeout=30.0).text
+    slices = re.findall(r'^prometheus_engine_query_duration_seconds_sum\{slice="(\w+)"\} (\S+)$', page, re.MULTILINE)
+    return sum(float(value) for name, value in slices if name in ("inner_eval", "prepare_time", "result_sort"))
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[tuple[System, str]]:
+    """The system and its server's address."""
+    if shutil.which("promtool") is None:
+        pytest.skip("apt-get install --no-install-recommends prometheus")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        programs = Programs(Path(name))
+        end = time.time() // SPACING_S * SPACING_S + WRITING_S  # to write it takes minutes
+        try:
+            start = end - WRITING_S - HISTORY_S
+            url = prometheus_with_history(programs, load(start), start, end, spacing_s=SPACING_S)
+            system = open_system(
+                "shop", SystemSettings(backends={"prometheus": Backend(url=url)}), bundled_catalog(), timeout_s=30.0
+            )
+            yield system, url
+            system.close()
+        finally:
+            programs.close()
+
+
+def test_a_snapshot_of_200_000_series_is_cheap(large: tuple[System, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    system, url = large
+    scope = system.scope_at(TimeRange(), time.time())
+    first = query_seconds(url)
+    system.snapshot(scope)  # finds out what is there; that is kept for ten minutes
+    asked: list[str] = []
+    ask = Fetcher.post
+
+    def counted(self: Fetcher, path: str, form: Mapping[str, str]) -> object:
+        asked.append(path)
+        return ask(self, path, form)
+
+    monkeypatch.setattr(Fetcher, "post", counted)
+    before, began = query_seconds(url), time.monotonic()
+    evidence = system.snapshot(scope)
+    took, worked = time.monotonic() - began, query_seconds(url) - before
+    print(f"\n{len(asked)} requests, {worked:.1f} s of query time, {took:.1f} s; with discovery {before - first:.1f} s")
+    print(f"{len(evidence.series)} series, missing {evidence.missing}")
+    assert evidence.missing == ()
+    assert len(evidence.series) >= 3 * SERVICES
+    assert len(asked) <= MOST_REQUESTS
+    assert worked <= MOST_SECONDS
