@@ -19,12 +19,15 @@ IMPORTED = "imported."
 MOST = 20_000
 """Candidates of one question: ranking takes time and memory in proportion."""
 
+ERRORS = "spans with errors"
+"""What is held where some span failed: elsewhere a question about failed spans has no answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """What there is to ask about: the entities and, of a live system, which sources answered and what they hold.
 
-    ``held`` are pairs of a signal, or "spans", and the entity that it is known of. Both are None where nothing says it: then
+    ``held`` are pairs of a signal, "spans" or ``ERRORS``, and the entity that it is known of. Both are None where nothing says it: then
     every source is taken to hold what the testbed has.
     """
 
@@ -39,6 +42,8 @@ def inventory(evidence: Evidence) -> Inventory:
     if evidence.sources is None:
         return Inventory(entities)
     spans = {("spans", name) for span in evidence.spans for name in (span.service, span.entity.name)}
+    failed = [span for span in evidence.spans if span.now.errors or span.before.errors]
+    spans |= {(ERRORS, name) for span in failed for name in (span.service, span.entity.name)}
     held = frozenset({(s.metric, s.entity.name) for s in evidence.series if _known(s.metric)} | spans)
     return Inventory(entities, frozenset(evidence.sources), held)
 
@@ -111,7 +116,13 @@ def _answerable(query: Query, held: frozenset[tuple[str, str]]) -> bool:
         return any(metric == r.metric for r in known for metric, _ in held)
     if not known or len(known) < len(readings) or not names:
         return True
-    return any(("spans" if r.source == "spans" else r.metric, name) in held for r in known for name in names)
+    return any((_held(r), name) in held for r in known for name in names)
+
+
+def _held(reading: Reading) -> str:
+    if reading.source == "series":
+        return reading.metric
+    return ERRORS if reading.metric == "errors" else "spans"
 
 
 def _kept(reading: Reading) -> bool:

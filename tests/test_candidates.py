@@ -105,6 +105,16 @@ def test_a_source_that_is_not_connected_is_asked_nothing() -> None:
     assert not any(title.endswith(" b") and "a" not in title.split() for title in with_traces), "nothing of b itself was seen"
 
 
+def test_failed_spans_are_asked_for_only_where_some_span_failed() -> None:
+    healthy = SpanStat(Entity("operation", "a: GET /"), "a", SpanFigures(5), SpanFigures(30))
+    failing = SpanStat(Entity("operation", "b: GET /"), "b", SpanFigures(5), SpanFigures(30, errors=1))
+    there = inventory(live(sources=("jaeger",), spans=(healthy, failing)))
+    found = {(q.template.id, name) for q in candidates(bundled_catalog(), there) for _, name in q.bindings}
+    assert ("jaeger.slow_operation", "a: GET /") in found
+    assert ("jaeger.error_operation", "a: GET /") not in found
+    assert ("jaeger.error_operation", "b: GET /") in found
+
+
 def test_an_answer_says_what_was_not_asked_and_why() -> None:
     told = not_asked(bundled_catalog(), live(("cpu", Entity("container", "cart"))))
     assert "Jaeger is not connected: 10 of its 10 questions are not asked" in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
@@ -22,6 +23,12 @@ SKEW_S = 30.0
 
 HINTS = 3
 """Ways to have a signal that a person is told, at most."""
+
+_WATCHES = re.compile(
+    r"((\w+_)?exporter|prometheus|alertmanager|grafana|jaeger|loki|tempo|thanos|mimir|cortex|promtail|pushgateway"
+    r"|victoriametrics|kube_state_metrics)_build_info|otelcol_process_uptime(_total|_seconds_total)?|flower_worker_online"
+)
+"""Metrics by which a program is known to watch others: its own memory and threads are no part of what it watches."""
 
 _AT_ONCE = 6
 """Conventions that one request asks about."""
@@ -148,8 +155,8 @@ def _sort(rows: list[tuple[dict[str, str], float]], into: dict[str, list[tuple[d
 
 
 def _exporter_jobs(ask: Ask, names: frozenset[str], where: str) -> list[str]:
-    """Jobs whose processes speak of another program."""
-    told = sorted({c.exporter for c in conventions().values() if c.exporter} & names)
+    """Jobs whose processes speak of another program, or watch the system as Prometheus itself does."""
+    told = sorted({c.exporter for c in conventions().values() if c.exporter} & names | set(filter(_WATCHES.fullmatch, names)))
     if not told:
         return []
     metrics = "|".join(told)

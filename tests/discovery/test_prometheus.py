@@ -125,6 +125,18 @@ def test_the_process_of_an_exporter_is_no_component() -> None:
     assert use(found(ask), "process").only == 'job!~"redis"'
 
 
+def test_what_watches_the_system_is_no_part_of_it() -> None:
+    jobs = [{"job": j, "instance": j} for j in ("cart", "prometheus", "node")]
+    ask = holding(go_runtime=jobs)
+    ask.series = {
+        **ask.series,
+        "prometheus_build_info": [jobs[1]],
+        "node_exporter_build_info": [jobs[2]],
+        "cart_build_info": [jobs[0]],
+    }
+    assert use(found(ask), "go-runtime").only == 'job!~"node|prometheus"'
+
+
 def test_a_metric_of_two_types_is_said() -> None:
     ask = holding(http_histogram=[{"job": "a", "instance": "a"}])
     ask.types = {"http_request_duration_seconds_count": ["histogram", "gauge"], "other": ["counter", "gauge"]}

@@ -99,7 +99,8 @@ class Campaign:
             undo()
             self.calm_since = time.time()
         if bitten:
-            self._keep(fault.name, now, moment, seen, _told(fault, bitten))
+            told = FaultRecord(fault.kind, fault.kind, fault.place, "", (("seconds", self.times.fault),), bitten)
+            self._keep(fault.name, now, moment, seen, (fault, told))
         else:
             say(f"{fault.name} does not bite: {seen.told}")
 
@@ -108,7 +109,8 @@ class Campaign:
 
     def _keep(self, name: str, now: float, moment: Moment, seen: Seen, fault: tuple[Fault, FaultRecord] | None) -> None:
         ran = run_all(self.system, moment.evidence)
-        labels: tuple[Label, ...] = proven(fault[0].causes, ran.kept) if fault else ()
+        began = now - self.times.fault
+        labels: tuple[Label, ...] = proven(fault[0].causes, moment.evidence, ran.kept, began) if fault else ()
         incident = f"{self.app.name}-{name}"
         notes = tuple(n for n in self.users.notes if now - 300.0 <= n.at < now)[-40:]
         record = Record(
@@ -145,11 +147,6 @@ class Campaign:
         return [r for r in records if r.fault and not r.id.endswith("-late") and r.opened_at > self.started]
 
 
-def _told(fault: Fault, bitten: str) -> tuple[Fault, FaultRecord]:
-    """A fault with what is written down of it."""
-    return fault, FaultRecord(fault.kind, fault.kind, fault.place, "", (), bitten)
-
-
 def steps(app: Application, part: int, parts: int, most: int | None = None) -> list[Fault | str]:
     """A part of its faults, every second of which has a healthy moment before it."""
     found: list[Fault | str] = [] if most != 0 else ["healthy-1"]
@@ -168,8 +165,18 @@ def relabel(app: Application, folder: Path) -> None:
     causes = {f"{app.name}-{fault.name}": fault.causes for fault in app.faults()}
     for path in sorted((folder / "incidents").glob(f"{app.name}-*.jsonl.xz")):
         [record] = read_records(path)
-        known = causes.get(record.id.removesuffix("-late"), ())
-        write_records(path, [replace(record, labels=proven(known, record.results))])
+        if record.fault and not record.id.endswith("-late"):
+            found = proven(causes.get(record.id, ()), record.evidence, record.results, _began(record))
+            later = path.with_name(path.name.replace(".jsonl", "-late.jsonl"))
+            for each in (path, *([later] if later.exists() else [])):
+                [one] = read_records(each)
+                write_records(each, [replace(one, labels=found)])
+
+
+def _began(record: Record) -> float:
+    """When the fault of a record began."""
+    lasted = dict(record.fault.parameters).get("seconds", WHOLE.fault) if record.fault else 0.0
+    return record.opened_at - float(lasted)
 
 
 def run(app: Application, machine: Machine, folder: Path, times: Times, wanted: Sequence[Fault | str]) -> Exposed:

@@ -50,7 +50,8 @@ def signals_of(pages: list[str]) -> set[str]:
     """The signals whose metrics stand on exporters' pages."""
     lines = (line for page in pages for line in page.splitlines())
     metrics = {re.split(r"[{ ]", line)[0] for line in lines if line and line[0] != "#"} | MADE_BY_PROMETHEUS
-    return {rule.signal for c in conventions().values() for rule in c.rules if metrics.issuperset(rule.metrics)}
+    spoken = [c for c in conventions().values() if not c.marker or c.marker in metrics]
+    return {rule.signal for c in spoken for rule in c.rules if metrics.issuperset(rule.metrics)}
 
 
 def exposed(folder: Path, revelio: Callable[..., subprocess.CompletedProcess[str]]) -> Exposed:

@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import httpx
 
-from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, prove, recorded, short
-from fault_injection.labels import Grade
+from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, recorded, short
+from revelio.anomaly import SIGNIFICANT, deviation, signal, split
 from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
+from revelio.conventions import signals
 from revelio.incidents.exchange import Label
 from revelio.systems import System
-from revelio.types import Evidence, Query, RecordedResult, Result
+from revelio.types import Evidence, Query, Reading, RecordedResult, Result, Series, Window
 from tests.foreign.faults import Cause
 from tests.foreign.machine import PROMETHEUS
 
 FIGURES = "figures.jsonl"
+SETTLED_S = 30.0
+"""How long figures need to follow a fault, in seconds: they are measured every quarter of a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +78,48 @@ def run_all(system: System, evidence: Evidence) -> Ran:
     return Ran(results, recorded(results, healthy))
 
 
-def proven(causes: tuple[Cause, ...], results: tuple[RecordedResult, ...]) -> tuple[Label, ...]:
-    """A label for each query that was run and should show the cause; entities may be named by a pattern with ``*``."""
+def proven(causes: tuple[Cause, ...], evidence: Evidence, results: Sequence[RecordedResult], began: float) -> tuple[Label, ...]:
+    """A label for each query that was run and should show the cause; entities may be named by a pattern with ``*``.
+
+    Whether a figure shows it is judged by the time of the fault, which ``began`` then (Unix seconds) and lasted: a question's
+    window may hold more health than fault. A query that reads no figure is judged by what it returned.
+    """
     templates = {t.id: t for t in bundled_catalog().templates}
-    accepted: dict[Query, Grade] = {}
-    for result in results:
-        for cause in causes:
-            if cause.template == result.template and _names(cause, dict(result.bindings)):
-                query = Query(templates[result.template], result.bindings)
-                accepted[query] = max(accepted.get(query, cause.grade), cause.grade)
-    return prove(accepted, results)
+    told = {(r.template, r.bindings): r for r in results}
+    labels: dict[tuple[str, tuple[tuple[str, str], ...]], Label] = {}
+    for cause in sorted(causes, key=lambda c: c.grade):
+        for (template, bindings), result in told.items():
+            if template == cause.template and _names(cause, dict(bindings)):
+                query = Query(templates[template], bindings)
+                now, before = _signals(query, evidence, began) or (result.result.signal, result.healthy_signal)
+                shown = now >= SIGNIFICANT and (before or 0.0) < SIGNIFICANT
+                labels[template, bindings] = Label(template, bindings, cause.grade, now, before, shown)
+    return tuple(labels.values())
+
+
+def _signals(query: Query, evidence: Evidence, began: float) -> tuple[float, float] | None:
+    """How far the figures that a query reads left their past during the fault, and before it; None where it reads none."""
+    fault, past = Window(began + SETTLED_S, evidence.window.end), Window(evidence.baseline.start, began)
+    middle = past.start + past.seconds / 2
+    healthy = Window(middle, past.end), Window(past.start, middle)
+    found = [
+        (_signal(series, reading, past, fault), _signal(series, reading, healthy[1], healthy[0]))
+        for reading in query.template.reads
+        if reading.source == "series" and reading.metric in signals()
+        for series in evidence.series
+        if series.metric == reading.metric and series.entity.name in (_edge(query), *dict(query.bindings).values())
+    ]
+    return max(found, default=None)
+
+
+def _signal(series: Series, reading: Reading, past: Window, now: Window) -> float:
+    before, after = split(series.times, series.values, past, now)
+    return signal(deviation(before, after, reading.direction, signals()[series.metric].noise_floor))
+
+
+def _edge(query: Query) -> str:
+    bound = dict(query.bindings)
+    return f"{bound.get('service')}->{bound.get('peer')}"
 
 
 def said(ran: Ran) -> tuple[RecordedResult, ...]:

@@ -24,6 +24,9 @@ DATA = FOLDER / "postgres"
 SITE = "http://127.0.0.1:8001"
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
 
+_CLIENT = "prometheus-client<0.22"
+"""With the later ones that it asks for, Nautobot answers 406 to a Prometheus 2, which does not know their format."""
+
 _ENVIRONMENT = {
     "NAUTOBOT_ROOT": str(FOLDER / "root"),
     "NAUTOBOT_DB_USER": "nautobot",
@@ -75,7 +78,8 @@ class Nautobot:
         FOLDER.mkdir(parents=True, exist_ok=True)
         if not (BIN / "nautobot-server").is_file():
             subprocess.run([sys.executable, "-m", "venv", str(FOLDER / "venv")], check=True, timeout=300)
-            subprocess.run([str(BIN / "pip"), "install", "-q", "nautobot==2.4.*", "flower"], check=True, timeout=1800)
+            for wanted in (["nautobot==2.4.*", "flower"], [_CLIENT]):
+                subprocess.run([str(BIN / "pip"), "install", "-q", *wanted], check=True, timeout=1800)
         if not (FOLDER / "root" / "nautobot_config.py").is_file():
             new = ["init", "--disable-installation-metrics", str(FOLDER / "root" / "nautobot_config.py")]
             subprocess.run([str(BIN / "nautobot-server"), *new], check=True, timeout=300)

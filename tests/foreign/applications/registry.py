@@ -86,7 +86,7 @@ class Registry:
         machine.scrape("mirror", "127.0.0.1:9465")
         machine.scrape("private", "127.0.0.1:9464")
         machine.scrape("jaeger", "127.0.0.1:14269")
-        machine.host("node", "all-in-one", "verdaccio", "tar")
+        machine.host("node", "verdaccio", "tar")
 
     def pages(self) -> tuple[str, Mapping[str, tuple[Page, float]], float]:
         """People who look up and install packages, and a build server that publishes some."""
@@ -213,7 +213,7 @@ def _registry(machine: Machine, name: str, port: int, metrics: int, storage: Pat
             "OTEL_LOGS_EXPORTER": "none",
             "OTEL_EXPORTER_PROMETHEUS_HOST": "127.0.0.1",
             "OTEL_EXPORTER_PROMETHEUS_PORT": str(metrics),
-            "OTEL_NODE_DISABLED_INSTRUMENTATIONS": "fs,dns,net",
+            "OTEL_NODE_DISABLED_INSTRUMENTATIONS": "fs,dns,net,express,router",
             "OTEL_SEMCONV_STABILITY_OPT_IN": "http",
         },
         folder=FOLDER,
@@ -249,24 +249,24 @@ def _required(code: str) -> Callable[[tuple[str, ...]], list[str]]:
     return changed
 
 
+_HANDLER = """const http = require('http'); const on = http.Server.prototype.on;
+http.Server.prototype.on = http.Server.prototype.addListener = function (name, listener) {
+ if (name !== 'request') return on.call(this, name, listener);
+ return on.call(this, name, function (request, response) { %s listener.call(this, request, response); }); };
+const create = http.createServer;
+http.createServer = (...rest) => { const listener = rest.pop(); return create(...rest).on('request', listener); };
+"""
+"""A release that does something else before it handles a request."""
+
+
 def _busy(path: str) -> Callable[[tuple[str, ...]], list[str]]:
-    return _required(
-        "const http = require('http'); const emit = http.Server.prototype.emit;\n"
-        "http.Server.prototype.emit = function (name, request, ...rest) {\n"
-        f" if (name === 'request' && request.url.startsWith('{path}'))\n"
-        "  { const until = Date.now() + 400; let x = 0; while (Date.now() < until) x += Math.sqrt(x + 1); }\n"
-        " return emit.call(this, name, request, ...rest); };\n"
-    )
+    work = "const until = Date.now() + 400; let x = 0; while (Date.now() < until) x += Math.sqrt(x + 1);"
+    return _required(_HANDLER % f"if (request.url.startsWith('{path}')) {{ {work} }}")
 
 
 def _broken(command: tuple[str, ...]) -> list[str]:
-    return _required(
-        "const http = require('http'); const emit = http.Server.prototype.emit;\n"
-        "http.Server.prototype.emit = function (name, request, response, ...rest) {\n"
-        " if (name === 'request' && /tgz$/.test(request.url))\n"
-        "  { response.statusCode = 500; response.end('cannot read manifest'); return true; }\n"
-        " return emit.call(this, name, request, response, ...rest); };\n"
-    )(command)
+    fail = "response.statusCode = 500; response.end('cannot read manifest'); return;"
+    return _required(_HANDLER % f"if (/tgz$/.test(request.url)) {{ {fail} }}")(command)
 
 
 def _leaking(command: tuple[str, ...]) -> list[str]:
