@@ -27,8 +27,8 @@ ERRORS = "spans with errors"
 class Inventory:
     """What there is to ask about: the entities and, of a live system, which sources answered and what they hold.
 
-    ``held`` are pairs of a signal, "spans" or ``ERRORS``, and the entity that it is known of. Both are None where nothing says it: then
-    every source is taken to hold what the testbed has.
+    ``held`` are pairs of a signal, "spans" or ``ERRORS``, and the entity that it is known of. Both are None where nothing says
+    it: then every source is taken to hold what the testbed has.
     """
 
     entities: frozenset[Entity]
