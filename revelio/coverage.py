@@ -117,4 +117,4 @@ def reasons(found: Signals) -> list[str]:
     absent = dict.fromkeys(
         signals()[name].entity.replace("_", " ") for name in found.not_seen if signals()[name].entity not in here
     )
-    return [*told, f"nothing measures any {', '.join(absent)}; docs/reference/conventions.md says what does"] if absent else told
+    return [*told, f"nothing measures any {', '.join(absent)}; `revelio docs conventions` says what does"] if absent else told

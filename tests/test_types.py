@@ -6,7 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from revelio.types import Blank, Entity, Evidence, Feature, Incident, Query, QueryTemplate, Recommendation, Window, fill
+from revelio.types import (
+    Blank,
+    Entity,
+    Evidence,
+    Feature,
+    Incident,
+    Query,
+    QueryTemplate,
+    RankedQuery,
+    Recommendation,
+    Window,
+    fill,
+)
 
 EDGE = QueryTemplate(
     "e", "t", "Calls from ${service} to ${peer}", "", "", (Blank("service", "service"), Blank("peer", "service"))
@@ -34,6 +46,7 @@ def test_fill_leaves_holes_without_a_binding() -> None:
 def test_an_answer_says_that_nothing_is_wrong_only_where_a_tool_showed_something(no_fault: float, likely: bool) -> None:
     blind = Evidence(Window(60.0, 90.0), Window(0.0, 60.0), missing=("jaeger",))
     seen = replace(blind, features=(Feature(Entity("service", "cart"), "errors", 0.0, 0.0),))
-    answer = Recommendation(Incident("i", "shop", "it is slow", 90.0, seen), (), no_fault, "m")
+    asked = RankedQuery(Query(EDGE, (("peer", "cart"), ("service", "gateway"))), 1, 1.0, ())
+    answer = Recommendation(Incident("i", "shop", "it is slow", 90.0, seen), (asked,), no_fault, "m")
     assert answer.no_fault_likely == likely
     assert not replace(answer, incident=replace(answer.incident, evidence=blind)).no_fault_likely

@@ -1,12 +1,15 @@
-"""How a route gets hold of the service."""
+"""What a request is answered with: the service, and its backends where they may be asked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import Depends, Request
 
+from revelio.health import Health
 from revelio.service import Service
+from webui.forms import begun_elsewhere
 
 
 async def get_service(request: Request) -> Service:
@@ -16,3 +19,8 @@ async def get_service(request: Request) -> Service:
 
 
 ServiceDep = Annotated[Service, Depends(get_service)]
+
+
+def health_of(request: Request, service: Service, names: Iterable[str], wait_s: float) -> dict[str, Health]:
+    """Whether backends answer. They are asked only for this site's own pages, never for a link or a picture on another."""
+    return service.health.known(names) if begun_elsewhere(request) else service.health.look(names, wait_s)

@@ -1,4 +1,4 @@
-"""What forms send."""
+"""What forms send, and where a request began."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ async def read_form(request: Request) -> dict[str, str]:
     except ValueError as error:
         raise InvalidInputError("the form is not valid UTF-8 text; paste the report as plain text") from error
     return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
+
+
+def begun_elsewhere(request: Request) -> bool:
+    """True when the browser says that another site began this request, be it a link there."""
+    return request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
 
 
 def zone_of(minutes_behind_utc: str) -> tzinfo | None:

@@ -72,7 +72,7 @@ def import_(
       revelio catalog import rules /etc/prometheus/rules
       revelio catalog import rules http://prometheus:9090
       revelio catalog import grafana dashboards/ --name team-dashboards
-      revelio catalog import runbooks docs/runbooks
+      revelio catalog import runbooks runbooks
       revelio catalog import searches export.ndjson --out searches.yaml
     """
     from revelio.import_sources import default_name, import_questions, read_source

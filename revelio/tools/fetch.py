@@ -81,7 +81,10 @@ class Fetcher:
 
     def prepare(self) -> None:
         """Read the certificates now instead of at the first request; ``SourceError`` when they cannot be read."""
-        _ = self._client
+        try:
+            _ = self._client
+        except httpx.InvalidURL as error:
+            raise self._unreachable(error) from error
 
     def close(self) -> None:
         """Close its connections."""

@@ -63,6 +63,7 @@ class Http:
 def over_http(settings: Settings, service: Service, slack: FakeSlack, **more: Any) -> Iterator[Http]:
     """The server's own routes."""
     app = FastAPI()
+    app.state.demo = False
     add_handlers(app)
     app.include_router(webhooks(settings.model_copy(update={"slack": slack_settings(slack, **more)}), service))
     with TestClient(app) as client:

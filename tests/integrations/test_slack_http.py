@@ -94,7 +94,7 @@ def test_series_are_shown_as_a_picture_with_its_words_once_slack_has_it_ready(
     (shown,) = (b for b in evidence.blocks if b["type"] == "image")
     png = slack.files[shown["slack_file"]["id"]]
     assert png.startswith(b"\x89PNG")
-    assert "cart: 0.0241 s/s before, 0.778 s/s now" in shown["alt_text"]
+    assert "cart: 0.0241 s/s before, 0.789 s/s now" in shown["alt_text"]
     assert "cart was throttled" in evidence.words and "█" not in evidence.words
     assert not any(given.get("channel_id") for method, given in slack.calls if method == "files.completeUploadExternal")
 

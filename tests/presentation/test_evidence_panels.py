@@ -194,12 +194,12 @@ def test_the_failing_or_the_slow_span_is_marked() -> None:
     assert [b.mark for b in calm.bars] == ["", "slow", ""]
 
 
-def test_a_chart_knows_window_and_baseline_and_its_medians() -> None:
+def test_a_chart_knows_window_and_baseline_and_the_figures_of_each() -> None:
     series = Series(CART, "cpu_used", "cores", (10.0, 20.0, 70.0, 80.0), (1.0, float("nan"), 4.0, 6.0))
     (chart,) = evidence_panels(Result("s", 1.0, "", series=(series,)), EVIDENCE).panels
     assert isinstance(chart, Chart)
     (line,) = chart.lines
-    assert (chart.title, line.name, line.before, line.now, line.highest) == ("cpu used", "cart", 1.0, 5.0, 6.0)
+    assert (chart.title, line.name, line.before, line.now, line.highest) == ("cpu used", "cart", 1.0, 6.0, 6.0)
     assert line.values == (1.0, None, 4.0, 6.0)
     assert (chart.baseline, chart.window) == (EVIDENCE.baseline, EVIDENCE.window)
 

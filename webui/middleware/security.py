@@ -11,6 +11,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webui.errors import problem_response
+from webui.forms import begun_elsewhere
 from webui.startup import is_loopback
 
 _POLICY = "; ".join(
@@ -103,11 +104,6 @@ def cross_site(request: Request) -> str:
         origin = request.headers.get("origin")
         same = origin is None or (origin != "null" and origin.partition("://")[2] == request.headers.get("host", ""))
     return "" if same else "The request came from another site. Open Revelio's own page and send it from there."
-
-
-def begun_elsewhere(request: Request) -> bool:
-    """True when the browser says that another site began this request, be it a link there."""
-    return request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
 
 
 class BodyLimit:

@@ -17,7 +17,7 @@ from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.store import SavedAnswer
 from revelio.time_range import TimeRange, parse_time_range
-from webui.deps import ServiceDep
+from webui.deps import ServiceDep, health_of
 from webui.errors import status_of
 from webui.forms import normalize_text, read_form, zone_of
 from webui.views.contexts import AskedTime, AskPage, Choice, Example
@@ -56,7 +56,7 @@ def ask(
         if found is None:
             raise NotFoundError(f"no recorded incident {incident!r}; the page's list shows those there are")
         report, chosen = found.report, f"incident:{found.id}"
-    return render(request, _ask_page(service, recorded, report, chosen, AskedTime(since, at, window)))
+    return render(request, _ask_page(request, service, recorded, report, chosen, AskedTime(since, at, window)))
 
 
 @router.post("/r")
@@ -79,7 +79,7 @@ async def answer(request: Request, service: ServiceDep) -> Response:
             question = RecommendRequest(normalize_text(report), system=system, incident=incident, time=when, zone=zone)
             return RedirectResponse(f"/r/{service.recommend(question).id}", 303)
         except RevelioError as error:
-            page = _ask_page(service, _recorded(service), report, about, AskedTime(since, at, window), str(error))
+            page = _ask_page(request, service, _recorded(service), report, about, AskedTime(since, at, window), str(error))
             return render(request, page, status=status_of(error))
 
     return await run_in_threadpool(ask_it)
@@ -92,6 +92,7 @@ def no_answer() -> Response:
 
 
 def _ask_page(
+    request: Request,
     service: Service,
     recorded: tuple[RecordedIncident, ...],
     report: str,
@@ -99,7 +100,7 @@ def _ask_page(
     when: AskedTime | None = None,
     refused: str = "",
 ) -> AskPage:
-    health = service.health.look(service.systems, _WAIT_S)
+    health = health_of(request, service, service.systems, _WAIT_S)
     systems = tuple(_live_choice(name, health[name]) for name in service.systems)
     incidents = tuple(Choice(f"incident:{r.id}", f"{r.system} · {shorten(r.report, 70) or r.id}") for r in recorded)
     return AskPage(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
@@ -13,8 +12,7 @@ from revelio.errors import CatalogError, DatasetError, NotFoundError
 from revelio.health import Health
 from revelio.service import Service
 from revelio.types import Evidence
-from webui.deps import ServiceDep
-from webui.middleware.security import begun_elsewhere
+from webui.deps import ServiceDep, health_of
 from webui.views.callgraph import call_graph
 from webui.views.contexts import BackendRow, Component, SystemPage, SystemRow, SystemsPage
 from webui.views.settings import without_passwords
@@ -30,7 +28,7 @@ _WAIT_S = 1.5
 def systems(request: Request, service: ServiceDep) -> Response:
     """All systems, live and recorded."""
     live = service.systems
-    health = _health(request, service, live)
+    health = health_of(request, service, live, _WAIT_S)
     counts: dict[str, int] = {}
     trouble = ""
     try:
@@ -68,7 +66,7 @@ def _system(request: Request, name: str, service: Service, *, now: bool) -> Resp
     counted = sum(r.system == name for r in service.recorded())
     if not live and not counted:
         raise NotFoundError(f"no system {name!r}; /systems lists those there are")
-    health = _health(request, service, (name,))[name] if live else Health(None)
+    health = health_of(request, service, (name,), _WAIT_S)[name] if live else Health(None)
     seen = service.snapshot(name) if live and now else service.last_snapshot(name)
     missing = seen.evidence.missing if seen else ()
     if seen and not seen.evidence.entities:
@@ -83,11 +81,6 @@ def _system(request: Request, name: str, service: Service, *, now: bool) -> Resp
         graph=call_graph(seen.evidence) if seen else None,
     )
     return render(request, page)
-
-
-def _health(request: Request, service: Service, names: Iterable[str]) -> dict[str, Health]:
-    """Whether backends answer. They are asked only for this site's own pages, never for a link or a picture on another."""
-    return service.health.known(names) if begun_elsewhere(request) else service.health.look(names, _WAIT_S)
 
 
 def components(evidence: Evidence) -> tuple[Component, ...]:

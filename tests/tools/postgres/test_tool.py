@@ -26,6 +26,7 @@ from revelio.tools.postgres.sql import masked, query_of, text_of
 from revelio.tools.postgres.tool import CLIENT, SERVER, Postgres
 from revelio.tools.samples import Sample
 from revelio.types import Entity, Evidence, Incident, Query, QueryTemplate, Series
+from revelio.unreachable import asks_presence
 from tests.tools.conftest import HOSTILE_NAMES, QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.test_fetch import raw_server
 
@@ -101,7 +102,7 @@ def test_where_the_database_was_not_looked_at_its_questions_are_no_candidates() 
     there = [Entity("service", "cart"), Entity(SERVER, "postgres"), Entity(CLIENT, "psql")]
     asked = candidates(bundled_catalog(), there)
     assert {q.template.id for q in asked if q.template.tool == "postgres"} == {
-        t.id for t in spec("postgres").templates if t.id != "postgres.seq_scans"
+        t.id for t in spec("postgres").templates if t.id != "postgres.seq_scans" and not asks_presence(t)
     }
 
 
@@ -124,7 +125,7 @@ def test_a_system_without_a_database_has_no_such_tool_and_one_with_it_has() -> N
     )
     assert list(having.tools) == ["postgres"]
     seen = having.snapshot(time.time())
-    assert (seen.missing, seen.entities) == (("postgres",), ())
+    assert (seen.missing, seen.entities) == (("postgres",), (Entity("postgres_unreachable", "postgres"),))
     having.close()
 
 
@@ -137,9 +138,9 @@ def test_a_model_that_was_trained_without_these_tools_ranks_their_questions_too(
     seen = Evidence(SCOPE.window, SCOPE.baseline, (server, Entity("container", "postgres")), series)
     answer = recommender.recommend(Incident("i", "shop", "checkout hangs", SCOPE.window.end, seen), k=50)
     assert sum(q.probability for q in answer.queries) == pytest.approx(1.0, abs=1e-3)
-    assert {t.id for t in spec("postgres").templates if "service" not in t.title} - {"postgres.seq_scans"} <= {
-        q.query.template.id for q in answer.queries
-    }
+    assert {t.id for t in spec("postgres").templates if "service" not in t.title and not asks_presence(t)} - {
+        "postgres.seq_scans"
+    } <= {q.query.template.id for q in answer.queries}
     assert recommender.ranker.encoder.noise["pg_sessions"] == 1
     assert "locks" in recommender.ranker.encoder.tool_texts["postgres"]
 
