@@ -144,6 +144,9 @@ class Engine(Protocol):
     def environment(self, service: str) -> dict[str, str]:
         """The variables that its configuration gives it."""
 
+    def log(self, service: str) -> str:
+        """The last lines that it has written."""
+
     def in_network(self, service: str, *command: str) -> str:
         """Run one of the host's commands in the container's network namespace and give its output; ``FaultError``."""
 
@@ -240,6 +243,10 @@ class DockerEngine:
             periods=int(throttling.get("periods", 0)),
             throttled_periods=int(throttling.get("throttled_periods", 0)),
         )
+
+    def log(self, service: str) -> str:
+        """A hundred lines, as `docker logs` shows them."""
+        return bytes(self._container(service).logs(tail=100)).decode(errors="replace")
 
     def pause(self, service: str) -> None:
         """No effect when it is paused already."""

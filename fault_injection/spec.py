@@ -11,7 +11,11 @@ from fault_injection.apps import App
 from fault_injection.engine import Engine
 from revelio.errors import FaultError
 
-Category = Literal["resource", "component", "network", "configuration", "code", "database", "load and queue", "clock", "control"]
+Category = Literal[
+    "resource", "component", "network", "configuration", "code", "database", "load and queue", "clock", "control", "noise"
+]
+HARMLESS: tuple[Category, ...] = ("control", "noise")
+"""Categories of what is no fault. Noise goes on through baseline and window; a control is all that a run does."""
 Value = str | int | float
 
 

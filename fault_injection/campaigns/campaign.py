@@ -175,33 +175,41 @@ class _Campaign:
     def _attempt(self, item: Run) -> None:
         self._tell(item, "waiting until healthy")
         with turn_on_host(alone=any(kind_named(fault.kind).burdens_host for fault in item.faults)):
-            content = wait_until_content(self._environment.users, self._plan.baseline_s, self._clean_since, LONGEST_WAIT_S)
-            if not content.confirmed:
-                raise DiscardedRunError("not healthy", content.figures)
-            injections, live = self._while_active(item)
+            noise, injections, live = self._while_active(item)
         self._tell(item, "looking back")
         try:
             seen = complete(live, self._environment)
         except SourceError as error:
             raise DiscardedRunError("a tool did not answer", str(error)) from error
         incidents = judge(item, injections, seen, self._environment, self._accepted)
-        write(self._out, item, seen, incidents, self._environment.catalog.digest)
+        write(self._out, item, seen, incidents, self._environment.catalog.digest, noise)
 
-    def _while_active(self, item: Run) -> tuple[list[Injection], LiveObservation]:
-        """Everything that takes the faults, each felt for a whole window before the next begins; undone by the end."""
+    def _while_active(self, item: Run) -> tuple[list[Injection], list[Injection], LiveObservation]:
+        """Everything that takes noise and faults, each fault felt for a whole window before the next; undone by the end."""
+        noise: list[Injection] = []
         injections: list[Injection] = []
         try:
             with ExitStack() as stack:
+                if item.noise:
+                    noise.append(self._inject(item, item.noise, stack, keep=False))
+                    self._clean_since = time.time()
+                    self._tell(item, "waiting until healthy")
+                self._wait_until_content("users felt the noise" if noise else "not healthy")
                 for fault in item.faults:
-                    injections.append(self._inject(item, fault, stack, keep=bool(injections)))
+                    injections.append(self._inject(item, fault, stack, keep=bool(noise or injections)))
                     end = self._felt(item, injections[-1])
                 live = self._observe(item, injections, end)
                 self._tell(item, "undoing")
-            return injections, live
+            return noise, injections, live
         except FaultError as error:
             raise DiscardedRunError("recovery failed", str(error)) from error
         finally:
             self._clean_since = time.time() + SETTLE_S
+
+    def _wait_until_content(self, otherwise: str) -> None:
+        content = wait_until_content(self._environment.users, self._plan.baseline_s, self._clean_since, LONGEST_WAIT_S)
+        if not content.confirmed:
+            raise DiscardedRunError(otherwise, content.figures)
 
     def _inject(self, item: Run, fault: Fault, stack: ExitStack, *, keep: bool) -> Injection:
         self._tell(item, "injecting")
@@ -235,11 +243,11 @@ class _Campaign:
 
 
 def _discarded(item: Run, error: DiscardedRunError) -> dict[str, str | int]:
-    """What ``discarded.jsonl`` keeps of a run: the fault that it is about, and the other one where there are two."""
+    """What ``discarded.jsonl`` keeps of a run: the fault that it is about, and what else was there."""
     fault = error.fault or item.fault
     entry = {"run": item.id, "app": item.app, **asdict(fault), "stage": error.stage, "reason": error.reason}
-    others = [other for other in item.faults if other is not fault]
-    return entry | ({"beside": f"{others[0].kind} at {others[0].place}"} if others else {})
+    others = [other for other in (*item.faults, item.noise) if other is not fault and other is not None]
+    return entry | ({"beside": ", ".join(f"{other.kind} at {other.place}" for other in others)} if others else {})
 
 
 def _claim(plan: Plan, out: Path, resume: bool) -> None:

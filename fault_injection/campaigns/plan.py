@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from fault_injection.apps import App, app_named
+from fault_injection.campaigns.noise import Noise
 from fault_injection.campaigns.pairs import Pair, draw_pairs
 from fault_injection.kinds import kind_named
 from fault_injection.spec import Category, Fault, FaultKind
@@ -63,6 +64,16 @@ class AppPlan(BaseModel):
     concurrent: Share = Field(Share(), description="Runs of two faults at once, which give two incidents each")
 
 
+class NoisePlan(BaseModel):
+    """What goes on around runs: noise, which is normal and no fault."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    share: float = Field(0.5, ge=0, le=1, description="Of all runs, controls among them")
+    held_out: tuple[str, ...] = Field(
+        (), description="Kinds that are never around a run of train; new_fault and new_app have no other"
+    )
+
+
 class Plan(BaseModel):
     """What a campaign records."""
 
@@ -73,6 +84,7 @@ class Plan(BaseModel):
     held_pairings: tuple[tuple[Category, Category], ...] = Field(
         (), description="Categories whose faults are never active at once in training; new_fault has no other pairings"
     )
+    noise: NoisePlan = Field(NoisePlan(share=0.0), description="What goes on around runs")
     fresh_every: int = Field(40, ge=0, description="Runs after which the stack is restarted; 0: never")
     apps: dict[str, AppPlan] = Field(min_length=1)
 
@@ -92,6 +104,9 @@ class Run:
     split: Split
     beside: Fault | None = None
     """A second fault, which begins once users have felt the first one for a whole window."""
+
+    noise: Fault | None = None
+    """What goes on around it from before the baseline until the end."""
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -134,6 +149,8 @@ def expand(plan: Plan) -> tuple[Run, ...]:
         for kind, share in entry.controls.items():
             runs += _control_runs(plan, app, kind_named(kind), share)
         runs += _concurrent_runs(plan, app, entry)
+    noise = Noise(plan.noise.held_out)
+    runs = [replace(r, noise=noise.around(app_named(r.app), r.id, r.split, r.faults, plan.noise.share)) for r in runs]
     return tuple(sorted(runs, key=lambda r: r.id.rpartition("-")[2]))
 
 

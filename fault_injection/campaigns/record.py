@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -108,7 +108,9 @@ def calls_of(evidence: Evidence, app: App) -> frozenset[Call]:
     return frozenset(Call(*pair) for pair in seen | set(app.store_users))
 
 
-def write(out: Path, run: Run, seen: Observation, incidents: Iterable[Judged], catalog: str) -> None:
+def write(
+    out: Path, run: Run, seen: Observation, incidents: Iterable[Judged], catalog: str, noise: Sequence[Injection] = ()
+) -> None:
     """Write each incident's whole results first and the incident last: a run is recorded when its incidents are there."""
     for one in incidents:
         record = Record(
@@ -124,6 +126,7 @@ def write(out: Path, run: Run, seen: Observation, incidents: Iterable[Judged], c
             split=run.split,
             catalog=catalog,
             run="" if run.beside is None else run.id,
+            noise=tuple(_fault_record(injection) for injection in noise),
         )
         name = f"{one.id}.jsonl.xz"
         scope = Evidence(seen.scope.window, seen.scope.baseline)

@@ -93,6 +93,7 @@ def check_leaks(records: Sequence[Record]) -> None:
             raise DatasetError(f"incident {record.id}: {record.system} is held out, yet trained on")
         _check_place(record, trained)
     _check_runs(records)
+    _check_noise(records)
     _check_writers(records)
 
 
@@ -109,6 +110,13 @@ def _check_runs(records: Sequence[Record]) -> None:
     for run, incidents in runs.items():
         if incidents[0].split == "new_fault" and (both := _pairing(incidents)) in trained:
             raise DatasetError(f"run {run}: {' and '.join(sorted(both))} at once are held out, yet trained on")
+
+
+def _check_noise(records: Sequence[Record]) -> None:
+    trained = {noise.kind for r in records if r.split == "train" for noise in r.noise}
+    for record in records:
+        if record.split in ("new_fault", "new_app") and (known := trained & {noise.kind for noise in record.noise}):
+            raise DatasetError(f"incident {record.id} ({record.split}): its noise {', '.join(known)} is trained on")
 
 
 def _pairing(incidents: Sequence[Record]) -> frozenset[str]:

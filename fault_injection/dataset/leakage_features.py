@@ -38,12 +38,14 @@ class RunFeatures:
     parts: dict[str, Features]
     run: str = ""
     """Runs of the same name share their evidence."""
+    noisy: frozenset[str] = frozenset()
+    """Parts that the noise around it was about."""
 
 
 def run_features(records: Iterable[Record]) -> tuple[RunFeatures, ...]:
     """The features of each labelled run; a name is rare with regard to the other runs of its application.
 
-    Of two faults in one run each is looked at without the parts that the other one was done at.
+    Of two faults in one run each is looked at without the parts that the other one was done at, and those of the noise.
     """
     seen: list[tuple[RunFeatures, dict[str, set[str]]]] = []
     names: dict[str, Counter[str]] = defaultdict(Counter)
@@ -56,10 +58,11 @@ def run_features(records: Iterable[Record]) -> tuple[RunFeatures, ...]:
         where = affected(record.fault.place, parts)
         features = _features(record.evidence, parts)
         kind, category, run_id = record.fault.kind, record.fault.category, record.run or record.id
-        seen.append((RunFeatures(record.id, record.system, kind, category, where, features, run_id), told))
+        noisy = frozenset[str]().union(*(affected(noise.place, parts) for noise in record.noise))
+        seen.append((RunFeatures(record.id, record.system, kind, category, where, features, run_id, noisy), told))
     done_at: dict[str, set[str]] = defaultdict(set)
     for run, _ in seen:
-        done_at[run.run].update(run.affected)
+        done_at[run.run].update(run.affected | run.noisy)
     for run, _ in seen:
         for part in done_at[run.run] - run.affected:
             run.parts.pop(part, None)

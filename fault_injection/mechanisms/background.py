@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fault_injection.apps import App, app_named
-from fault_injection.engine import DockerEngine, Engine
+from fault_injection.engine import CpuLimit, DockerEngine, Engine
 from fault_injection.journal import Journal
 from fault_injection.mechanisms import database, redis_server
 from fault_injection.mechanisms.cross_traffic import stream
@@ -30,7 +30,7 @@ Wanted = Callable[[], bool]
 LOCK = "background-{fault}.lock"
 """Each fault has its own: several may be active beside each other."""
 LONGEST_S = 300.0
-"""No background fault outlives this, whatever happened to who started it."""
+"""No background fault outlives this, or its own ``lasts_s``, whatever happened to who started it."""
 
 
 def wait_until_gone(folder: Path, fault_id: str, seconds: float = 20.0) -> None:
@@ -125,7 +125,8 @@ def _calculate(groups: Sequence[Path], niceness: int, parent: int) -> None:
 
 
 def _burst(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
-    burst(app.address, pages_of(app.name), float(values["rate"]), float(values["seconds"]), wanted)
+    pages = json.loads(values["pages"]) if "pages" in values else pages_of(app.name)
+    burst(app.address, pages, float(values["rate"]), float(values["seconds"]), wanted)
 
 
 def _crowd(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
@@ -162,6 +163,28 @@ def _cut(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> N
     cut_again_and_again(engine, service, values["from"], port, every_s, wanted)
 
 
+def scale_by_turns(engine: Engine, service: str, usual: CpuLimit, every_s: float, wanted: Wanted) -> None:
+    """Give ``service`` half as much CPU again for ``every_s``, then its usual limit, and so on; ends with the usual limit."""
+    more = CpuLimit(nano_cpus=usual.nano_cpus * 3 // 2)
+    try:
+        while wanted():
+            for limit in (more, usual):
+                with contextlib.suppress(FaultError):
+                    engine.set_cpu_limit(service, limit)
+                _sleep(every_s, wanted)
+    finally:
+        engine.set_cpu_limit(service, usual)
+
+
+def _scale(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    usual = CpuLimit(nano_cpus=int(values["nano_cpus"]))
+    scale_by_turns(DockerEngine(app.project), service, usual, float(values["every_s"]), wanted)
+
+
+def _repeat(app: App, service: str, values: Mapping[str, str], wanted: Wanted) -> None:
+    database.repeat(app, values["statement"], float(values["every_s"]), wanted)
+
+
 ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {
     "pause": _pause,
     "kill": _kill,
@@ -173,6 +196,8 @@ ACTS: dict[str, Callable[[App, str, Mapping[str, str], Wanted], None]] = {
     "hold_back": _hold_back,
     "stream": _stream,
     "cut": _cut,
+    "scale": _scale,
+    "repeat": _repeat,
 }
 """What such a process can do, by the name that a fault's step gives it."""
 
@@ -182,7 +207,7 @@ def main(arguments: list[str]) -> None:
     app_name, folder, fault_id, service, *pairs = arguments
     values = dict(pair.split("=", 1) for pair in pairs)
     journal = Journal(Path(folder))
-    end = time.monotonic() + LONGEST_S
+    end = time.monotonic() + float(values.get("lasts_s", LONGEST_S))
     with lock_of(Path(folder), fault_id).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 

@@ -75,6 +75,16 @@ def hold(app: App, statement: str, wanted: Callable[[], bool]) -> None:
         session.execute("ROLLBACK")
 
 
+def repeat(app: App, statement: str, every_s: float, wanted: Callable[[], bool]) -> None:
+    """Run a statement every so many seconds until not wanted; what the database refuses is tried again next time."""
+    while wanted():
+        began = time.monotonic()
+        with contextlib.suppress(psycopg.Error), connect(app) as session:
+            session.execute(sql.SQL(statement))
+        while wanted() and (left := began + every_s - time.monotonic()) > 0:
+            time.sleep(min(0.25, left))
+
+
 @contextlib.contextmanager
 def _refusals(app: App, statement: str) -> Iterator[None]:
     try:

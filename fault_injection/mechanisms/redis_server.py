@@ -43,6 +43,12 @@ def figures(app: App, section: str) -> dict[str, float]:
         return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
 
 
+def calls(app: App, command: str) -> int:
+    """How often it has carried out a command since its start; ``FaultError`` when it does not answer."""
+    with _asked(app, "INFO") as server:
+        return int(server.info("commandstats").get(f"cmdstat_{command}", {}).get("calls", 0))
+
+
 def refusal(app: App, engine: Engine) -> str:
     """What it answers to a write, or why it says nothing; empty when it takes it."""
     try:

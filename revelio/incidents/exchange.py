@@ -101,6 +101,8 @@ class Record:
     catalog: str = ""
     run: str = ""
     """The run that it was recorded in with other incidents, which share its evidence; empty where it is alone."""
+    noise: tuple[FaultRecord, ...] = ()
+    """What went on around it through baseline and window, which is normal and the cause of nothing."""
     format: str = field(default=FORMAT)
 
     __pydantic_config__ = ConfigDict(extra="forbid")

@@ -114,6 +114,9 @@ class FakeEngine:
     def environment(self, service: str) -> dict[str, str]:
         return self.environments[service]
 
+    def log(self, service: str) -> str:
+        return self.said
+
     def in_network(self, service: str, *command: str) -> str:
         self._act(f"net {service} {' '.join(command)}")
         return self.said

@@ -9,13 +9,13 @@ import pytest
 
 from fault_injection.apps import app_named
 from fault_injection.kinds import kind_named, kinds, validate
-from fault_injection.spec import Fault, FaultKind
+from fault_injection.spec import HARMLESS, Fault, FaultKind
 from revelio.errors import FaultError
 from testbed.stack import applications
 
 APP = app_named("shop", Path("unused"))
 APPS = tuple(app_named(name, Path("unused")) for name in applications())
-REAL = tuple(kind for kind in kinds() if kind.category != "control")
+REAL = tuple(kind for kind in kinds() if kind.category not in HARMLESS)
 FEWER_PLACES = {
     "disk_slow": "one store beside the database writes to disk before it answers",
     "disk_full": "two containers keep data on a disk",

@@ -17,9 +17,9 @@ from fault_injection.campaigns.campaign import Progress, run
 from fault_injection.campaigns.environment import Environment
 from fault_injection.campaigns.plan import AppPlan, FaultPlan, Plan, Run, Share, expand
 from fault_injection.campaigns.status import discarded_runs
-from fault_injection.kinds import component
+from fault_injection.kinds import component, resource
 from fault_injection.labels import Accepted
-from fault_injection.spec import Fault
+from fault_injection.spec import Effect, Fault
 from revelio.catalog import Catalog, ToolSpec
 from revelio.errors import FaultError, InvalidInputError, SourceError
 from revelio.incidents.exchange import Note, Record, Report, read_records
@@ -409,3 +409,36 @@ def test_a_run_of_two_faults_is_missing_until_both_of_its_incidents_are_there(tw
     (tmp_path / "results" / f"{CART_THEN_ORDERS.incidents[1]}.jsonl.xz").unlink()
     assert run(PLAN, tmp_path, two_at_once, resume=True, progress=lambda _: None).recorded == 1
     assert len({r.evidence for r in records(tmp_path).values()}) == 1
+
+
+def test_noise_goes_on_from_before_the_baseline_to_the_end_and_is_recorded_as_no_cause(
+    environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits, noise = Fault("cpu_quota", "users", "moderate"), resource.CpuQuota
+    monkeypatch.setattr(noise, "active", lambda *_: Effect(True, "throttled"))
+    noisy = Run("shop-0123456789", "shop", Fault("container_pause", "cart", "whole"), "train", noise=limits)
+    monkeypatch.setattr(campaign_module, "expand", lambda plan: (noisy,))
+    assert isinstance(environment.engine, FakeEngine)
+    engine = environment.engine
+    usual = engine.limits["users"]
+    assert go(environment, tmp_path).recorded == 1
+    (record,) = records(tmp_path).values()
+    assert [n.place for n in record.noise] == ["users"] and record.fault is not None and record.fault.place == "cart"
+    assert [act for act in engine.acts if act.startswith(("limit", "pause", "unpause"))] == [
+        "limit users",
+        "pause cart",
+        "unpause cart",
+        "limit users",
+    ]
+    assert engine.limits["users"] == usual
+    assert {label.bindings for label in record.labels} == {(("container", "cart"),)}
+
+
+def test_noise_that_users_feel_discards_the_run_and_is_no_trouble_with_the_stack(
+    environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noisy = Run("shop-0123456789", "shop", Fault("none", "-", "none"), "train", noise=Fault("container_pause", "cart", "whole"))
+    monkeypatch.setattr(campaign_module, "expand", lambda plan: (noisy,))
+    assert go(environment, tmp_path).given_up == (noisy.id,)
+    assert {(e["stage"], e["beside"]) for e in discarded_runs(tmp_path)} == {("users felt the noise", "container_pause at cart")}
+    assert isinstance(environment.engine, FakeEngine) and set(environment.engine.states.values()) == {"running"}

@@ -124,6 +124,14 @@ def test_a_pairing_that_is_new_must_not_be_trained_on_though_its_kinds_may(tmp_p
         freeze(store(tmp_path, *a_run("u", "train", "w1", PAUSE, DELAY)))
 
 
+def test_noise_that_is_new_must_not_be_around_training(tmp_path: Path) -> None:
+    noise = (FaultRecord("error_log", "noise", "users", "often"),)
+    new = replace(record("n", "new_fault", "w6", DELAY), noise=noise)
+    assert freeze(store(tmp_path, *GOOD, new, replace(GOOD[1], noise=noise)))["new_fault"] == 1
+    with pytest.raises(DatasetError, match=r"n \(new_fault\): its noise error_log is trained on"):
+        freeze(store(tmp_path, replace(GOOD[0], noise=noise)))
+
+
 def test_status_counts_a_run_of_two_faults_once(tmp_path: Path) -> None:
     found = status(store(tmp_path, *GOOD, *a_run("r", "repeat", "w6", PAUSE, DELAY)))
     assert (found.incidents, found.runs) == (7, 6)
