@@ -136,21 +136,22 @@ def expand(plan: Plan) -> tuple[Run, ...]:
     both trained on and held out.
     """
     runs: list[Run] = []
+    noise = Noise(plan.noise.held_out)
     trained = {kind for entry in plan.apps.values() for kind, each in entry.faults.items() if _share(entry, each).train}
     for name, entry in plan.apps.items():
         app = app_named(name)
+        own: list[Run] = []
         for kind, each in entry.faults.items():
             share = _share(entry, each)
             if share.new_fault and kind in trained:
                 raise InvalidInputError(f"{name}: {kind} is a new fault, yet trained on")
             if share.new_app and any(_share(entry, other).train for other in entry.faults.values()):
                 raise InvalidInputError(f"{name}: is a new application, yet trained on")
-            runs += _fault_runs(plan, app, kind_named(kind), each, share)
+            own += _fault_runs(plan, app, kind_named(kind), each, share)
         for kind, share in entry.controls.items():
-            runs += _control_runs(plan, app, kind_named(kind), share)
-        runs += _concurrent_runs(plan, app, entry)
-    noise = Noise(plan.noise.held_out)
-    runs = [replace(r, noise=noise.around(app_named(r.app), r.id, r.split, r.faults, plan.noise.share)) for r in runs]
+            own += _control_runs(plan, app, kind_named(kind), share)
+        own += _concurrent_runs(plan, app, entry)
+        runs += [replace(run, noise=noise.around(app, run.id, run.split, run.faults, plan.noise.share)) for run in own]
     return tuple(sorted(runs, key=lambda r: r.id.rpartition("-")[2]))
 
 
