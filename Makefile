@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack test-hostile test-foreign check audit sbom image installs stack bench model reference recording screenshots lock
+.PHONY: help run install test test-stack test-hostile test-foreign check audit sbom docs release image installs stack bench model reference recording screenshots lock
 APP ?= shop
 STACK ?= stack
 WORKERS ?= 2
@@ -36,6 +36,12 @@ audit: .venv/.dev ## ask the advisory service about every locked dependency; say
 sbom: .venv/.dev ## write var/sbom.json: what a release is made of, in CycloneDX, from the lock file
 	mkdir -p var && $(BIN)/python .ci/bill_of_materials.py requirements/run.txt > var/sbom.json
 
+docs: .venv/.dev ## the documentation site in var/site, with warnings as errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+release: .venv/.dev ## dist/: wheel, source distribution, Kubernetes manifests, documentation, bill of materials and checksums
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python .ci/release.py
+
 image: .venv/.stack ## the product's container image, revelio:dev, also where no image registry can be reached
 	$(BIN)/python -m testbed.images
 	docker build --tag revelio:dev .
@@ -66,6 +72,7 @@ recording: .venv/.run ## type the session of docs/terminal again, with the model
 
 screenshots: .venv/.dev ## take the pictures of the README again, with the pages as they are now
 	$(BIN)/python -m revelio.cli.screenshots
+	$(BIN)/python .ci/decision_picture.py
 
 lock: .venv/.run ## resolve the locked requirements again
 	.ci/lock

@@ -166,10 +166,16 @@ def index(dist: Path) -> Iterator[str]:
 
 
 def pythons() -> Iterator[tuple[str, str]]:
-    """Version and path of each Python from 3.11 on that is installed here."""
+    """Version and path of each Python from 3.11 on that is installed here, by the system, uv or pyenv."""
+    places = os.pathsep.join([*map(str, Path.home().glob(".pyenv/versions/*/bin")), os.environ["PATH"]])
     for minor in range(11, 20):
         found = subprocess.run(
-            [UV, "python", "find", "--system", "--no-python-downloads", f"3.{minor}"], capture_output=True, text=True, check=False
+            [UV, "python", "find", "--no-project", "--no-python-downloads", f"3.{minor}"],
+            cwd="/",
+            env={**os.environ, "PATH": places},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if found.returncode == 0:
             yield f"3.{minor}", found.stdout.strip()
