@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
@@ -12,7 +13,7 @@ from revelio.active_model import ActiveModel
 from revelio.catalog import Catalog
 from revelio.current_actor import current_actor
 from revelio.deadline import end, until
-from revelio.errors import CatalogError, NotFoundError, RevelioError, SourceError
+from revelio.errors import ArtifactError, CatalogError, NotFoundError, RevelioError, SourceError
 from revelio.health import HealthMonitor
 from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
 from revelio.metrics import Metrics
@@ -26,6 +27,8 @@ from revelio.store.history import Found, Search, search_history
 from revelio.systems import AnySystem, RecordedSystem, System, open_system
 from revelio.telemetry import Workers, traced
 from revelio.types import Evidence, Finding, Incident, Query, RankedQuery, Recommendation, Result
+
+log = logging.getLogger(__name__)
 
 DEADLINES = 2
 """A question, from looking to its last result, takes as many times the setting ``timeout_s`` at most."""
@@ -191,14 +194,27 @@ class Service:
         """
         answer = self._with_query(answer_id, query_id).recommendation
         query = next(q.query for q in answer.queries if q.query.id == query_id)
+        result = self._run_saved(answer_id, answer.incident, query)
+        self._note_outcome(answer_id)
+        return result
+
+    def _run_saved(self, answer_id: str, incident: Incident, query: Query) -> Result:
         try:
-            result = self.run_query(answer.incident, query)
+            result = self.run_query(incident, query)
         except SourceError:
             self.metrics.runs.labels(query.template.tool, "failed").inc()
             raise
         self.metrics.runs.labels(query.template.tool, "done").inc()
-        self.store.save_result(answer_id, query_id, result)
+        self.store.save_result(answer_id, query.id, result)
         return result
+
+    def _note_outcome(self, answer_id: str) -> None:
+        """Lists of answers say what the answer says, results included."""
+        saved = self.store.load(answer_id)
+        try:
+            self.store.note_outcome(answer_id, self.rerank(saved.recommendation, saved.given).recommendation)
+        except (ArtifactError, CatalogError) as error:
+            log.warning("%s: its outcome stays as it was given: %s", answer_id, error)
 
     def run_first(self, answer_id: str, count: int, *, by_evidence: bool = False) -> None:
         """Run the first ``count`` queries in parallel and save each result, or why there is none.
@@ -208,11 +224,14 @@ class Service:
         saved = self.store.load(answer_id)
         answer = saved.recommendation
         queries = self.rerank(answer, saved.given).recommendation.queries if by_evidence else answer.queries
-        first = [q for q in queries if not (by_evidence and q.answered)][:count]
+        waiting = [q for q in queries if not (by_evidence and q.answered)]
+        # A query that failed is tried again after those that were never run.
+        first = sorted(waiting, key=lambda q: by_evidence and q.result is not None)[:count]
 
         def run_one(ranked: RankedQuery) -> None:
             try:
-                self.run(answer_id, ranked.query.id)
+                incident = self._with_query(answer_id, ranked.query.id).recommendation.incident
+                self._run_saved(answer_id, incident, ranked.query)
             except (SourceError, NotFoundError) as error:
                 if not ranked.answered:
                     self._with_query(answer_id, ranked.query.id)
@@ -221,6 +240,7 @@ class Service:
         if first:
             with until(end(DEADLINES * self.settings.timeout_s)), Workers(len(first), thread_name_prefix="run") as pool:
                 tuple(pool.map(run_one, first))
+            self._note_outcome(answer_id)
 
     def feedback(self, answer_id: str, query_id: str | None, verdict: Verdict, note: str = "") -> Feedback:
         """Save a verdict, on disk when this returns. A query that re-ranking brought up joins the answer."""
@@ -233,6 +253,14 @@ class Service:
     def withdraw_feedback(self, answer_id: str, query_id: str) -> None:
         """Take back what was said about a query."""
         self.store.withdraw_feedback(answer_id, query_id, by=current_actor())
+
+    def resolve(self, answer_id: str, cause: str, query_id: str | None) -> None:
+        """Mark the incident of an answer as resolved; the query that showed the cause counts as found."""
+        if query_id:
+            self.feedback(answer_id, query_id, "found", cause)
+        else:
+            self.store.load(answer_id)
+        self.store.resolutions.resolve(answer_id, cause, query_id, current_actor())
 
     def history(self, limit: int = 50, before: float | None = None) -> tuple[HistoryEntry, ...]:
         """The latest answers."""

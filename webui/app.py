@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from asgi_correlation_id import CorrelationIdMiddleware
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from revelio import __version__
@@ -93,6 +94,7 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None, de
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     # The last one added is the first to see a request.
+    app.add_middleware(GZipMiddleware, minimum_size=1024)
     app.add_middleware(BodyLimit, limit=settings.max_report_chars * _BYTES_PER_CHARACTER + 16_384)
     app.add_middleware(AccessMiddleware, store=store, required=settings.accounts, per_minute=settings.rate_limit)
     if demo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from revelio.anomaly import SIGNIFICANT
@@ -19,7 +20,7 @@ def evidence_panels(result: Result, evidence: Evidence) -> EvidencePanels:
     """The panels of a query that was run in the window of the evidence."""
     return EvidencePanels(
         summary=_summary(result, evidence),
-        reason=result.reason if result.reason != result.summary else "",
+        reason=_reason(result),
         signal=result.signal,
         significant=result.signal >= SIGNIFICANT,
         panels=tuple(_panels(result, evidence)),
@@ -35,6 +36,12 @@ def _summary(result: Result, evidence: Evidence) -> str:
     if not result.series or " now, " not in first or result.series[0].unit == "versions":
         return result.summary
     return compared(result.series, evidence.baseline, evidence.window) + semicolon + rest
+
+
+def _reason(result: Result) -> str:
+    """Why the score is what it is; "" where the summary says it. Recordings of older versions count spreads, which are σ."""
+    told = re.sub(r"(\S+) is ([\d.,]+) spreads from its baseline", r"Peak deviation \2σ from baseline", result.reason)
+    return told if told != result.summary else ""
 
 
 def _panels(result: Result, evidence: Evidence) -> Iterator[Panel]:

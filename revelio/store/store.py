@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from sqlalchemy import Row, and_, delete, insert, or_, select
+from sqlalchemy import Row, and_, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -23,6 +23,7 @@ from revelio.store.engine import Database, as_store_error, check
 from revelio.store.entries import ENTRY_COLUMNS, HistoryEntry, Verdict, best_verdict
 from revelio.store.masking import mask
 from revelio.store.replays import Replays
+from revelio.store.resolutions import Resolutions
 from revelio.store.snapshots import Snapshots
 from revelio.store.tables import FeedbackRow, JoinedRow, RecommendationRow, RunRow, SnapshotRow
 from revelio.types import Evidence, RankedQuery, Recommendation, Result
@@ -88,6 +89,7 @@ class Store:
         self.tokens = Tokens(self.database)
         self.audit = AuditTrail(self.database)
         self.replays = Replays(self.database)
+        self.resolutions = Resolutions(self.database, masked)
         self._snapshots = Snapshots()
         self._masked = tuple(masked)
 
@@ -124,6 +126,12 @@ class Store:
             row["snapshot"] = self._snapshots.keep(connection, evidence)
             connection.execute(insert(RecommendationRow), row)
         return saved
+
+    def note_outcome(self, recommendation_id: str, recommendation: Recommendation) -> None:
+        """Remember what an answer says now, for lists."""
+        told = {"outcome": recommendation.outcome, "suspect": _suspect(recommendation)}
+        with as_store_error("keep the outcome"), self.database.quick.begin() as connection:
+            connection.execute(update(RecommendationRow).where(RecommendationRow.id == recommendation_id).values(told))
 
     def load(self, recommendation_id: str) -> SavedAnswer:
         """The answer with its results and feedback; ``NotFoundError`` when there is none of that id."""

@@ -198,7 +198,12 @@ class StandIn(Recommender):
         chosen = [q for place, q in enumerate(ordered) if place < k or q.query.id in had]
         queries = tuple(replace(q, rank=place) for place, q in enumerate(chosen, 1))
         moves = tuple(RankChange(q.rank, f"from {q.rank}, the stand-in says") for q in chosen)
-        return Reranking(Recommendation(incident, queries, 0.02, self.model, incident.evidence.missing), moves)
+        return Reranking(
+            Recommendation(
+                incident, queries, self.recommend(incident, 1).no_fault_probability, self.model, incident.evidence.missing
+            ),
+            moves,
+        )
 
 
 def settings(folder: Path, *records: Record) -> Settings:

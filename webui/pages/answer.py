@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from typing import get_args
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
+from revelio.current_actor import current_actor
 from revelio.errors import InvalidInputError, NotFoundError, SourceError
 from revelio.service import Service
-from revelio.store import Verdict
+from revelio.store import Verdict, allows
+from webui.accounts.identity import person_of
 from webui.api.schemas import MAX_NOTE
 from webui.deps import ServiceDep
 from webui.forms import read_form
 from webui.views.answer import answer_page, card, shown
 from webui.views.contexts import CardPart
 from webui.views.filters import shorten
+from webui.views.post_mortem import draft
 from webui.views.templating import render
 
 router = APIRouter(include_in_schema=False)
@@ -24,8 +28,8 @@ router = APIRouter(include_in_schema=False)
 PART = "x-revelio-part"
 """A request with this header gets a card alone, to be put in the place of the old one."""
 
-BY_EVIDENCE = "evidence"
-"""The order (``?order=``) of what came back; without it, cards stand in the model's own."""
+ORIGINAL = "original"
+"""The order (``?order=``) in which the answer was given; without it, queries stand re-ranked as soon as there are results."""
 
 WITHDRAWN = "withdrawn"
 """What the form sends instead of a verdict to take the last one back."""
@@ -34,9 +38,40 @@ _FIRST = 3
 
 
 @router.get("/r/{answer_id}")
-def show(request: Request, answer_id: str, service: ServiceDep, order: str = "") -> Response:
-    """An answer, at an address that can be shared."""
-    return render(request, answer_page(service, service.answer(answer_id), reordered=order == BY_EVIDENCE))
+def show(request: Request, answer_id: str, service: ServiceDep, order: str = "", query: str = "") -> Response:
+    """An answer, at an address that can be shared; ``query`` is the one whose evidence is shown."""
+    return _page(request, service, answer_id, order, query)
+
+
+@router.get("/r/{answer_id}/revision")
+def revision(answer_id: str, service: ServiceDep) -> Response:
+    """What changes when anybody runs, judges or resolves; an open page asks for it."""
+    return PlainTextResponse(service.store.resolutions.revision(answer_id))
+
+
+@router.get("/r/{answer_id}/post-mortem.md")
+def post_mortem(request: Request, answer_id: str, service: ServiceDep) -> Response:
+    """A draft of the post-mortem, in Markdown."""
+    page = answer_page(service, service.answer(answer_id))
+    text = draft(page, str(request.base_url).rstrip("/"))
+    headers = {"Content-Disposition": f'attachment; filename="post-mortem-{page.id}.md"'}
+    return PlainTextResponse(text, media_type="text/markdown; charset=utf-8", headers=headers)
+
+
+@router.post("/r/{answer_id}/resolve")
+async def resolve(request: Request, answer_id: str, service: ServiceDep) -> Response:
+    """Mark the incident as resolved with its cause, or as open again."""
+    form = await read_form(request)
+    cause = _note(form.get("cause", ""))
+
+    def keep_it() -> Response:
+        if "reopen" in form:
+            service.store.resolutions.reopen(answer_id, current_actor())
+        else:
+            service.resolve(answer_id, cause, form.get("query_id") or None)
+        return RedirectResponse(f"{_address(answer_id, '')}#after", 303)
+
+    return await run_in_threadpool(keep_it)
 
 
 @router.post("/r/{answer_id}/run")
@@ -58,14 +93,15 @@ async def run(request: Request, answer_id: str, service: ServiceDep) -> Response
 
 @router.post("/r/{answer_id}/run-first")
 def run_first(answer_id: str, service: ServiceDep, order: str = "") -> Response:
-    """Run the first three at once, or the next three in the order of what came back; then show the answer in that order."""
-    service.run_first(answer_id, _FIRST, by_evidence=order == BY_EVIDENCE)
-    return RedirectResponse(f"{_address(answer_id, BY_EVIDENCE)}#cards", 303)
+    """Run the first three at once, or the next three after results; then show the answer re-ranked."""
+    service.run_first(answer_id, _FIRST, by_evidence=order != ORIGINAL)
+    return RedirectResponse(f"{_address(answer_id, '')}#cards", 303)
 
 
 @router.get("/r/{answer_id}/run")
 @router.get("/r/{answer_id}/run-first")
 @router.get("/r/{answer_id}/feedback")
+@router.get("/r/{answer_id}/resolve")
 def reloaded(answer_id: str, order: str = "") -> Response:
     """Where the reload of an address that a form was sent to ends up."""
     return RedirectResponse(_address(answer_id, order), 303)
@@ -80,9 +116,7 @@ async def feedback(request: Request, answer_id: str, service: ServiceDep) -> Res
     if verdict is None and said != WITHDRAWN:
         raise InvalidInputError(f"{shorten(said, 40)!r} is no verdict; there are: {', '.join(get_args(Verdict))}")
 
-    note = form.get("note", "").strip()
-    if len(note) > MAX_NOTE or "\x00" in note:
-        raise InvalidInputError(f"the note is not plain text of at most {MAX_NOTE:,} characters; shorten it")
+    note = _note(form.get("note", ""))
 
     def keep_it() -> Response:
         if verdict is None:
@@ -96,18 +130,42 @@ async def feedback(request: Request, answer_id: str, service: ServiceDep) -> Res
 
 def _after(request: Request, service: Service, answer_id: str, query_id: str, order: str, failure: str = "") -> Response:
     saved = service.answer(answer_id)
-    view = shown(service, saved, order == BY_EVIDENCE)
-    found = next(
-        ((q, why) for q, why in zip(view.recommendation.queries, view.moved, strict=True) if q.query.id == query_id), None
-    )
-    if found is None:
-        raise NotFoundError(f"no query {query_id!r} in this answer")
     if PART in request.headers:
-        return render(request, CardPart(card(service, saved, *found, failure), view.reordered))
+        view = shown(service, saved, order != ORIGINAL)
+        both = zip(view.recommendation.queries, view.moved, strict=True)
+        found = next(((q, why) for q, why in both if q.query.id == query_id), None)
+        if found is None:
+            raise NotFoundError(f"no query {query_id!r} in this answer")
+        return render(request, CardPart(card(service, saved, *found, failure), view.reordered, query_id, order == ORIGINAL))
     if failure:
-        return render(request, answer_page(service, saved, reordered=view.reordered, failure=(query_id, failure)))
-    return RedirectResponse(f"{_address(answer_id, order)}#query-{query_id}", 303)
+        if all(q.query.id != query_id for q in saved.recommendation.queries):
+            raise NotFoundError(f"no query {query_id!r} in this answer")
+        return _page(request, service, answer_id, order, query_id, (query_id, failure))
+    return RedirectResponse(f"{_address(answer_id, order, query_id)}#query-{query_id}", 303)
 
 
-def _address(answer_id: str, order: str) -> str:
-    return f"/r/{answer_id}?order={BY_EVIDENCE}" if order == BY_EVIDENCE else f"/r/{answer_id}"
+def _page(
+    request: Request, service: Service, answer_id: str, order: str, query: str, failure: tuple[str, str] = ("", "")
+) -> Response:
+    saved, person = service.answer(answer_id), person_of(request)
+    page = answer_page(
+        service,
+        saved,
+        original=order == ORIGINAL,
+        selected=query,
+        failure=failure,
+        may_change=person is None or allows(person.role, "responder"),
+    )
+    return render(request, page)
+
+
+def _note(typed: str) -> str:
+    note = typed.strip()
+    if len(note) > MAX_NOTE or "\x00" in note:
+        raise InvalidInputError(f"the note is not plain text of at most {MAX_NOTE:,} characters; shorten it")
+    return note
+
+
+def _address(answer_id: str, order: str, query: str = "") -> str:
+    fields = urlencode({k: v for k, v in {"order": ORIGINAL * (order == ORIGINAL), "query": query}.items() if v})
+    return f"/r/{answer_id}?{fields}" if fields else f"/r/{answer_id}"

@@ -27,6 +27,9 @@ from webui.views.templating import render
 log = logging.getLogger(__name__)
 router = APIRouter(include_in_schema=False)
 
+_FIRST = 3
+"""So many queries of a recorded incident are run before its answer is shown."""
+
 _WAIT_S = 0.4
 """How long the question waits to hear which data sources answer."""
 
@@ -77,7 +80,10 @@ async def answer(request: Request, service: ServiceDep) -> Response:
                 raise InvalidInputError("a recorded incident has its own time; clear the time, or choose a live system")
             system, incident = (name, None) if kind == "system" else (None, name)
             question = RecommendRequest(normalize_text(report), system=system, incident=incident, time=when, zone=zone)
-            return RedirectResponse(f"/r/{service.recommend(question).id}", 303)
+            made = service.recommend(question)
+            if incident is not None:  # what was recorded is there at once
+                service.run_first(made.id, _FIRST)
+            return RedirectResponse(f"/r/{made.id}", 303)
         except RevelioError as error:
             page = _ask_page(request, service, _recorded(service), report, about, AskedTime(since, at, window), str(error))
             return render(request, page, status=status_of(error))

@@ -13,8 +13,8 @@ from revelio.health import Health
 from revelio.service import Service
 from revelio.types import Evidence
 from webui.deps import ServiceDep, health_of
-from webui.views.callgraph import call_graph
 from webui.views.contexts import BackendRow, Component, SystemPage, SystemRow, SystemsPage
+from webui.views.service_map import service_map
 from webui.views.settings import without_passwords
 from webui.views.templating import render
 
@@ -78,7 +78,7 @@ def _system(request: Request, name: str, service: Service, *, now: bool) -> Resp
         missing=missing,
         looked=now,
         components=components(seen.evidence) if seen else (),
-        graph=call_graph(seen.evidence) if seen else None,
+        map=service_map(seen.evidence) if seen else None,
     )
     return render(request, page)
 

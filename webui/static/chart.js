@@ -1,6 +1,7 @@
 // One time chart with the baseline and the incident shaded, drawn by uPlot.
 
 const HEIGHT = 200;
+const LOW = 120;
 let loading;
 
 function arrived(tag, settings) {
@@ -22,8 +23,12 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function moment(seconds) {
-  return `${seconds < 0 ? "−" : "+"}${Math.abs(Math.round(seconds))} s`;
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const SHARED = "answer";
+
+// Times are seconds from the end of the window; people read them on their own clock.
+function moment(end, seconds) {
+  return CLOCK.format(new Date((end + seconds) * 1000));
 }
 
 function short(value, unit) {
@@ -33,7 +38,7 @@ function short(value, unit) {
     while (Math.abs(value) >= 1024 && power < 4) { value /= 1024; power += 1; }
     return `${Number(value.toPrecision(3))} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
   }
-  if (unit === "ratio") return `${Number((value * 100).toPrecision(3))} %`;
+  if (unit === "ratio" || unit.startsWith("of ")) return `${Number((value * 100).toPrecision(3))} %`;
   const size = Math.abs(value);
   if (size >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
   if (size >= 1e4) return `${Number((value / 1e3).toPrecision(3))}k`;
@@ -57,19 +62,18 @@ function shade(data) {
   };
 }
 
-function options(data, width) {
+function options(data, width, low) {
   const ink = colour("--muted");
   const grid = { stroke: colour("--line"), width: 1 };
   const axis = { stroke: ink, grid, ticks: { show: false }, font: "12px system-ui, sans-serif" };
-  const seconds = (t) => (t === 0 ? "report" : moment(t));
   return {
     width,
-    height: HEIGHT,
+    height: low ? LOW : HEIGHT,
     legend: { show: false },
-    cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
+    cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false }, sync: { key: SHARED, setSeries: false } },
     scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
     axes: [
-      { ...axis, values: (_, at) => at.map(seconds), space: 70, size: 30 },
+      { ...axis, values: (_, at) => at.map((t) => moment(data.end, t)), space: 90, size: 30 },
       { ...axis, values: (_, at) => at.map((v) => short(v, data.unit)), size: 58 },
     ],
     series: [
@@ -81,17 +85,20 @@ function options(data, width) {
 }
 
 export async function drawChart(place) {
+  if (place.dataset.drawn || !place.clientWidth) return;
+  place.dataset.drawn = "yes";
   const data = JSON.parse(place.dataset.chart);
+  const low = place.classList.contains("low");
   await loadLibrary();
   const columns = [data.times, ...data.lines.map((l) => l.values)];
   const tip = document.createElement("p");
   tip.className = "tip";
   const make = () => {
     place.replaceChildren();
-    const chosen = options(data, place.clientWidth);
+    const chosen = options(data, place.clientWidth, low);
     chosen.hooks.setCursor = [(plot) => {
       const i = plot.cursor.idx;
-      tip.textContent = i == null ? "" : `${moment(data.times[i])}: ${data.lines.map((l) => `${l.name} ${short(l.values[i], data.unit)}`).join(", ")}`;
+      tip.textContent = i == null ? "" : `${moment(data.end, data.times[i])}: ${data.lines.map((l) => `${l.name} ${short(l.values[i], data.unit)}`).join(", ")}`;
     }];
     const plot = new uPlot(chosen, columns, place);
     place.append(tip);
@@ -102,7 +109,7 @@ export async function drawChart(place) {
   new ResizeObserver(() => {
     if (place.clientWidth === width || !place.clientWidth) return;
     width = place.clientWidth;
-    plot.setSize({ width, height: HEIGHT });
+    plot.setSize({ width, height: low ? LOW : HEIGHT });
   }).observe(place);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { plot.destroy(); plot = make(); });
 }

@@ -23,16 +23,14 @@ function show() {
   dialog.showModal();
 }
 
-function cardAt(step) {
-  const cards = [...document.querySelectorAll(".card")];
-  const here = cards.indexOf(document.activeElement?.closest?.(".card"));
-  const next = cards[Math.min(Math.max(here + step, 0), cards.length - 1)];
-  next?.focus();
-  next?.scrollIntoView({ block: "nearest" });
+function rowAt(step) {
+  const rows = [...document.querySelectorAll(".row")];
+  const here = rows.findIndex((row) => row.hasAttribute("aria-current"));
+  rows[Math.min(Math.max(here + step, 0), rows.length - 1)]?.click();
 }
 
 function press(key) {
-  const card = document.activeElement?.closest?.(".card") ?? document;
+  const card = document.querySelector(".card.selected") ?? document;
   const target = card.querySelector(`[data-key="${key}"]`) ?? (key === "t" ? document.querySelector('[data-key="t"]') : null);
   if (target && !target.hidden) target.click();
   return Boolean(target);
@@ -59,7 +57,7 @@ function onKey(event) {
     const box = document.querySelector("[data-slash]");
     if (box) { event.preventDefault(); box.focus(); }
   } else if (key === "j" || key === "k") {
-    cardAt(key === "j" ? 1 : -1);
+    rowAt(key === "j" ? 1 : -1);
   } else if (/^[rtyofn]$/.test(key) && press(key)) {
     event.preventDefault();
   }

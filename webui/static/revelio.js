@@ -1,6 +1,8 @@
-// Copying, counting characters, and swapping one card in place. Every page works without this file.
+// Copying, counting, drafts, times in the reader's zone, charts. Every page works without this file.
 
-const PART = "X-Revelio-Part";
+import { busy, reachable, settle, unreachable } from "./forms.js";
+
+const DRAFT = "revelio-draft";
 
 async function copy(text, button) {
   const label = button.textContent;
@@ -18,91 +20,21 @@ async function copy(text, button) {
 function onClick(event) {
   const button = event.target.closest("button");
   if (!button) return;
-  if (button.dataset.copy) copy(document.getElementById(button.dataset.copy).textContent, button);
+  if (button.dataset.copy) {
+    const text = document.getElementById(button.dataset.copy).textContent;
+    copy(button.dataset.copy === "summary" ? `${text.trim()}\n${location.origin}${location.pathname}` : text, button);
+  }
   if ("copyAddress" in button.dataset) copy(location.origin + location.pathname + location.search, button);
-}
-
-async function swapCard(form, submitter) {
-  const card = form.closest(".card");
-  const fields = new URLSearchParams(new FormData(form));
-  if (submitter?.name) fields.set(submitter.name, submitter.value);
-  const busy = submitter?.dataset.busy;
-  if (busy) {
-    submitter.dataset.label = submitter.textContent;
-    submitter.textContent = busy;
-  }
-  form.setAttribute("aria-busy", "true");
-  const open = card.querySelector(".why").open;
-  try {
-    const response = await fetch(form.action, { method: "POST", body: fields, headers: { [PART]: "card" } });
-    if (!response.ok) throw new Error(String(response.status));
-    const holder = document.createElement("template");
-    holder.innerHTML = await response.text();
-    const fresh = holder.content.querySelector(".card");
-    fresh.querySelector(".why").open = open;
-    card.replaceWith(fresh);
-    reveal(fresh);
-    // The new copy of the button that was pressed takes the focus over, so that a keyboard stays where it was.
-    const again = submitter?.name
-      ? fresh.querySelector(`.${form.className} [value="${submitter.value}"]`)
-      : fresh.querySelector(".actions form button");
-    again?.focus({ preventScroll: true });
-    await draw(fresh);
-  } catch (error) {
-    if (error instanceof TypeError) unreachable(form);
-    else form.submit();
-  }
-}
-
-// A form that is sent while the server cannot be reached would leave for the browser's own error page, and lose the place.
-function unreachable(form) {
-  settle(form);
-  form.parentElement.querySelector(":scope > .unreachable")?.remove();
-  const note = Object.assign(document.createElement("p"), { className: "note warn unreachable", textContent: document.body.dataset.unreachable });
-  note.setAttribute("role", "alert");
-  form.after(note);
-}
-
-function settle(form) {
-  form.removeAttribute("aria-busy");
-  for (const button of form.querySelectorAll("[data-busy]")) button.textContent = button.dataset.label ?? button.textContent;
-}
-
-async function reachable() {
-  try {
-    await fetch("/healthz", { method: "HEAD", cache: "no-store" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const DRAFT = "revelio-draft";
-
-function keepDraft(box) {
-  try {
-    if (!box.value) box.value = sessionStorage.getItem(DRAFT) ?? "";
-    box.addEventListener("input", () => sessionStorage.setItem(DRAFT, box.value));
-  } catch { /* private windows forget, which is fine */ }
 }
 
 function onSubmit(event) {
   const form = event.target;
-  if ("part" in form.dataset) {
-    event.preventDefault();
-    if (form.getAttribute("aria-busy") !== "true") swapCard(form, event.submitter);
-  } else if ("once" in form.dataset) {
-    if (form.getAttribute("aria-busy") === "true") event.preventDefault();
-    form.setAttribute("aria-busy", "true");
-    const pressed = event.submitter;
-    if (pressed?.dataset.busy) {
-      pressed.dataset.label = pressed.textContent;
-      pressed.textContent = pressed.dataset.busy;
-    }
-    stampZone(form);
-    event.preventDefault();
-    reachable().then((there) => (there ? form.submit() : unreachable(form)));
-  }
+  if (!("once" in form.dataset)) return;
+  event.preventDefault();
+  if (form.getAttribute("aria-busy") === "true") return;
+  busy(form, event.submitter);
+  stampZone(form);
+  reachable().then((there) => (there ? form.submit() : unreachable(form)));
 }
 
 function count(box) {
@@ -117,6 +49,17 @@ function count(box) {
   show();
 }
 
+function keepDraft(box) {
+  try {
+    if (!box.value) box.value = sessionStorage.getItem(DRAFT) ?? "";
+    box.addEventListener("input", () => sessionStorage.setItem(DRAFT, box.value));
+  } catch { /* private windows forget, which is fine */ }
+}
+
+function dropDraft() {
+  try { sessionStorage.removeItem(DRAFT); } catch { /* nothing was kept */ }
+}
+
 // A time is typed on the asker's own clock: the server is told how far that is from UTC at that moment.
 function stampZone(form) {
   const typed = form.elements.at?.value;
@@ -127,40 +70,55 @@ function when(part) {
   const input = part.querySelector("input");
   const select = part.closest("form").elements.about;
   const now = new Date();
-  input.max = new Date(now - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  const local = (at) => new Date(at - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  input.max = local(now);
   part.querySelector("[data-zone]").textContent = "in your time zone";
+  for (const preset of part.querySelectorAll("[data-minutes]")) {
+    preset.hidden = false;
+    preset.addEventListener("click", () => { input.value = preset.dataset.minutes === "0" ? "" : local(new Date(Date.now() - preset.dataset.minutes * 60_000)); });
+  }
   // A recorded incident has a moment of its own: the field cannot be used, and what was typed waits in it.
   const fit = () => { input.disabled = select.value.startsWith("incident:"); };
   select.addEventListener("change", fit);
   fit();
 }
 
-function reveal(root) {
-  for (const button of root.querySelectorAll("button[hidden]")) button.hidden = false;
+export function reveal(root) {
+  for (const button of root.querySelectorAll("button[hidden]")) if (!("minutes" in button.dataset)) button.hidden = false;
+  for (const time of root.querySelectorAll("time[data-local]")) {
+    const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" };
+    const full = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+    time.textContent = new Intl.DateTimeFormat(undefined, time.dataset.local === "time" ? clock : full).format(new Date(time.dateTime));
+  }
 }
 
-async function draw(root) {
-  const plots = root.querySelectorAll("[data-chart]");
-  if (!plots.length) return;
+export async function draw(root) {
+  const plots = [...root.querySelectorAll("[data-chart]")];
   for (const plot of plots) plot.hidden = false;
-  const { drawChart } = await import("./chart.js");
-  for (const plot of plots) await drawChart(plot);
+  if (plots.length) {
+    const { drawChart } = await import("./chart.js");
+    for (const plot of plots) await drawChart(plot);
+  }
+  for (const place of root.querySelectorAll("[data-map]")) {
+    place.hidden = false;
+    const { drawMap } = await import("./map.js");
+    drawMap(place);
+  }
 }
 
 document.addEventListener("click", onClick);
 document.addEventListener("submit", onSubmit);
-addEventListener("pageshow", () => {
-  for (const form of document.querySelectorAll("form[aria-busy]")) settle(form);
-});
+addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[aria-busy]")) settle(form); });
 const box = document.querySelector("textarea[data-limit]");
 if (box) {
   keepDraft(box);
   count(box);
 }
-if (document.querySelector("[data-answer]")) {
-  try { sessionStorage.removeItem(DRAFT); } catch { /* nothing was kept */ }
-}
 const part = document.querySelector("[data-when]");
 if (part) when(part);
 reveal(document);
 draw(document);
+if (document.querySelector("[data-answer]")) {
+  dropDraft();
+  import("./answer.js");
+}

@@ -14,7 +14,11 @@ from revelio.types import Factor, Query, RankedQuery, Recommendation, fill
 from webui.views.contexts import AnswerPage, Card, Reason
 from webui.views.evidence import evidence_view
 from webui.views.filters import masked_words
+from webui.views.service_map import service_map
 from webui.views.settings import without_passwords
+from webui.views.similar import similar
+from webui.views.timeline import incident_timeline
+from webui.views.verdict import verdict
 
 _FACTS = 3
 _NEXT = 3
@@ -55,15 +59,42 @@ def shown(service: Service, saved: SavedAnswer, reordered: bool) -> OrderedAnswe
 
 
 def answer_page(
-    service: Service, saved: SavedAnswer, *, reordered: bool = False, failure: tuple[str, str] = ("", "")
+    service: Service,
+    saved: SavedAnswer,
+    *,
+    original: bool = False,
+    selected: str = "",
+    failure: tuple[str, str] = ("", ""),
+    may_change: bool = True,
 ) -> AnswerPage:
     """The page of an answer; ``failure`` is (query id, what went wrong) of a query that was just run in vain."""
-    order = shown(service, saved, reordered)
+    order = shown(service, saved, reordered=not original and any(q.answered for q in saved.recommendation.queries))
     answer = order.recommendation
     evidence = answer.incident.evidence
     ran = sum(q.answered for q in answer.queries)
+    cards = tuple(
+        card(service, saved, q, moved, failure[1] if failure[0] == q.query.id else "")
+        for q, moved in zip(answer.queries, order.moved, strict=True)
+    )
+    found = next((c for c in cards if c.verdict == "found"), None)
+    resolution = service.store.resolutions.get(saved.id)
+    to_run = sum(q.result is None for q in answer.queries)
+    said = verdict(answer, to_run=to_run, found=found is not None, resolved=resolution is not None)
+    suspects = tuple(s.component for s in said.suspects)
+    known = {c.query_id for c in cards}
+    chosen = next((i for i in (selected, failure[0], *(s.query_id for s in said.suspects)) if i in known), "")
     return AnswerPage(
         id=saved.id,
+        revision=service.store.resolutions.revision(saved.id),
+        verdict=said,
+        selected=chosen or (cards[0].query_id if cards else ""),
+        timeline=incident_timeline(evidence, suspects),
+        map=service_map(evidence, suspects, answer.queries),
+        similar=similar(service, saved, suspects[0] if suspects else ""),
+        resolution=resolution,
+        found=found,
+        may_change=may_change,
+        run_now=tuple(q.query.id for q in answer.queries[:_NEXT] if q.result is None) if may_change and not ran else (),
         report=answer.incident.report,
         masked=masked_words(masked_kinds(answer.incident.report)),
         system=answer.incident.system,
@@ -80,13 +111,11 @@ def answer_page(
         mostly_missing=evidence.mostly_missing,
         sources_up=len(evidence.sources or ()),
         ran=ran,
-        next_up=min(_NEXT, len(answer.queries) - (ran if order.reordered else 0)),
+        next_up=min(_NEXT, to_run),
+        original=original,
         reordered=order.reordered,
         trouble=order.trouble,
-        cards=tuple(
-            card(service, saved, q, moved, failure[1] if failure[0] == q.query.id else "")
-            for q, moved in zip(answer.queries, order.moved, strict=True)
-        ),
+        cards=cards,
     )
 
 
@@ -115,6 +144,7 @@ def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, 
         evidence=evidence_view(result, evidence) if result else None,
         verdict=said.verdict if said else None,
         note=said.note if said else "",
+        by=said.by if said else "",
         moved=moved,
         failure=without_passwords(failure),
     )

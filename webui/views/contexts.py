@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from revelio.health import Health
 from revelio.ranker.versions import LastRun, Version
 from revelio.service import SystemSnapshot
-from revelio.store import Verdict
+from revelio.store import Verdict as Judgement
 from revelio.store.history import FoundAnswer
+from revelio.store.resolutions import Resolution
 from revelio.types import QueryTemplate
-from webui.views.callgraph import CallGraph
 from webui.views.evidence import EvidenceView
 from webui.views.model import ModelFolder
+from webui.views.service_map import ServiceMap
 from webui.views.settings import ActiveSetting
+from webui.views.similar import Similar
+from webui.views.timeline import IncidentTimeline
+from webui.views.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +112,23 @@ class Card:
     reasons: tuple[Reason, ...]
     product: str
     evidence: EvidenceView | None
-    verdict: Verdict | None
+    verdict: Judgement | None
     note: str
+    by: str = ""
     moved: str = ""
     failure: str = ""
+
+    @property
+    def state(self) -> str:
+        """What is known of it in one word: "anomalous", "normal", "failed" or "" before a run."""
+        if self.evidence is not None:
+            return "anomalous" if self.evidence.significant else "normal"
+        return "failed" if self.failure else ""
+
+    @property
+    def revision(self) -> str:
+        """A text that changes when anything in the card does."""
+        return hashlib.sha1(repr(self).encode(), usedforsecurity=False).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +138,34 @@ class CardPart(Page):
     template: ClassVar[str] = "parts/card.html"
     card: Card
     reordered: bool
+    selected: str
+    original: bool
+    may_change: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPage(Page):
     """One answer. ``recorded`` is the incident asked about, None for a live system; times are Unix seconds.
 
-    ``ran`` counts the queries that gave a result, ``next_up`` those that the button runs. ``reordered`` tells that the cards
-    stand in the order of what came back, ``trouble`` why they do not though that was asked for. ``masked`` says in words what
-    is no longer in the report.
+    ``ran`` counts the queries that gave a result, ``next_up`` those that the button runs. ``original`` tells that the first
+    order was asked for, ``reordered`` that the cards stand in the order of what came back, ``trouble`` why they do not.
+    ``masked`` says in words what is no longer in the report. ``selected`` is the query whose evidence is shown first,
+    ``found`` the one that is said to show the cause, ``run_now`` those that a script runs when it opens the page.
     """
 
     template: ClassVar[str] = "answer.html"
     here: ClassVar[str] = "answer"
     id: str
+    revision: str
+    verdict: Verdict
+    selected: str
+    timeline: IncidentTimeline
+    map: ServiceMap | None
+    similar: tuple[Similar, ...]
+    resolution: Resolution | None
+    found: Card | None
+    may_change: bool
+    run_now: tuple[str, ...]
     report: str
     masked: str
     system: str
@@ -151,6 +183,7 @@ class AnswerPage(Page):
     sources_up: int
     ran: int
     next_up: int
+    original: bool
     reordered: bool
     trouble: str
     cards: tuple[Card, ...]
@@ -245,7 +278,7 @@ class SystemPage(Page):
     missing: tuple[str, ...]
     looked: bool
     components: tuple[Component, ...]
-    graph: CallGraph | None
+    map: ServiceMap | None
 
 
 @dataclass(frozen=True, slots=True)

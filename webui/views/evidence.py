@@ -8,20 +8,24 @@ from dataclasses import dataclass
 from revelio.presentation import evidence_panels
 from revelio.presentation import panels as model
 from revelio.presentation.charts import finite
+from revelio.presentation.sparklines import sparkline
 from revelio.types import Cell, Evidence, Result, Window
 from webui.views import filters
 
+_SPARK = 16
+"""Points a side of a course in text."""
 _MARKS = {"new": "new", "gone": "gone"}
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One series in figures: its median before and now, and its extreme now."""
+    """One series in figures before and now, its highest value now, and its course as a line of text."""
 
     name: str
     before: str
     now: str
     highest: str
+    spark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ def evidence_view(result: Result, evidence: Evidence) -> EvidenceView:
         reason=shown.reason,
         signal=shown.signal,
         significant=shown.significant,
-        charts=tuple(_chart(p) for p in shown.panels if isinstance(p, model.Chart)),
+        charts=tuple(chart_view(p) for p in shown.panels if isinstance(p, model.Chart)),
         trees=tuple(p for p in shown.panels if isinstance(p, model.Tree)),
         groups=tuple(_groups(p) for p in shown.panels if isinstance(p, model.Groups)),
         timelines=tuple(_timeline(p) for p in shown.panels if isinstance(p, model.Timeline)),
@@ -150,7 +154,8 @@ def evidence_view(result: Result, evidence: Evidence) -> EvidenceView:
     )
 
 
-def _chart(chart: model.Chart) -> Chart:
+def chart_view(chart: model.Chart) -> Chart:
+    """A chart with its figures in words."""
     end, unit = chart.window.end, chart.unit
     times = sorted({t for line in chart.lines for t in line.times})
     columns = [dict(zip(line.times, line.values, strict=True)) for line in chart.lines]
@@ -162,19 +167,21 @@ def _chart(chart: model.Chart) -> Chart:
         "unit": unit,
         "baseline": [chart.baseline.start - end, chart.baseline.end - end],
         "window": [chart.window.start - end, 0.0],
+        "end": end,
     }
     moments = tuple(
         (filters.offset(t - end), *(filters.figure(column[i], unit, bare=True) for column in values)) for i, t in enumerate(times)
     )
-    title = ", ".join(part for part in (chart.title, unit) if part)
+    title = ", ".join(part for part in (chart.title, "" if chart.title.endswith(unit) else unit) if part)
     return Chart(
-        title, json.dumps(data, allow_nan=False), tuple(_line(x, unit) for x in chart.lines), names, moments, chart.left_out
+        title, json.dumps(data, allow_nan=False), tuple(_line(x, chart) for x in chart.lines), names, moments, chart.left_out
     )
 
 
-def _line(line: model.Line, unit: str) -> Line:
-    before, now, highest = (filters.figure(v, unit, bare=True) for v in (line.before, line.now, line.highest))
-    return Line(line.name, before, now, highest)
+def _line(line: model.Line, chart: model.Chart) -> Line:
+    before, now, highest = (filters.figure(v, chart.unit, bare=True) for v in (line.before, line.now, line.highest))
+    spark = sparkline(line.times, line.values, chart.baseline, chart.window, _SPARK)
+    return Line(line.name, before, now, highest, spark)
 
 
 def _bar(bar: model.Bar) -> Bar:

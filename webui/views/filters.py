@@ -37,6 +37,17 @@ def moment(at: float) -> str:
     return when.strftime("%d %b %Y, %H:%M UTC").lstrip("0") if when else "unknown time"
 
 
+def clock(at: float) -> str:
+    """A Unix time as "11:40:05 UTC"."""
+    when = _utc(at)
+    return when.strftime("%H:%M:%S UTC") if when else "unknown time"
+
+
+def ago(seconds: float) -> str:
+    """How long before the report something was, which is negative: "28 s before the report"."""
+    return f"{format_duration(abs(seconds) * 1000.0)} {'before' if seconds <= 0 else 'after'} the report"
+
+
 def iso(at: float) -> str:
     """A Unix time for a machine-readable attribute."""
     when = _utc(at)

@@ -27,6 +27,8 @@ def templates() -> Jinja2Templates:
         percent=filters.percent,
         moment=filters.moment,
         iso=filters.iso,
+        clock=filters.clock,
+        ago=filters.ago,
         figure=filters.figure,
         duration=filters.duration,
         cell=filters.cell,

@@ -79,7 +79,7 @@ def serving(app: FastAPI) -> Iterator[str]:
 def browser() -> Iterator[Browser]:
     """The system's own Chromium."""
     with sync_playwright() as playwright:
-        expect.set_options(timeout=15_000)
+        expect.set_options(timeout=60_000)
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS.split())
         yield browser
         browser.close()

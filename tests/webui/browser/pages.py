@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
 NARROW, WIDE = 390, 1280
-HEAVIEST = 150_000
-"""Bytes that a page may load, uncompressed."""
+HEAVIEST = 120_000
+"""Bytes that a page may load, compressed."""
 
 _CONTRAST = (Path(__file__).parents[1] / "contrast.js").read_text(encoding="utf-8")
 _SETTLED = "() => Promise.all(document.getAnimations().map((moving) => moving.finished.catch(() => null)))"
@@ -21,7 +21,7 @@ _SHIFTS = """() => new Promise((done) => { const shifts = [];
     .observe({type: 'layout-shift', buffered: true});
   setTimeout(() => done([shifts.reduce((sum, s) => sum + s.value, 0), shifts.flatMap((s) => s.sources.map(moved))]), 50); })"""
 _WEIGHT = """() => ['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))
-  .reduce((sum, entry) => sum + entry.decodedBodySize, 0)"""
+  .reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
 
 
 def watched(context: BrowserContext, address: str) -> tuple[Page, list[str]]:
@@ -30,7 +30,7 @@ def watched(context: BrowserContext, address: str) -> tuple[Page, list[str]]:
     page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
     page.on("pageerror", lambda e: wrong.append(str(e)))
     page.on("request", lambda r: None if r.url.startswith((address, "data:")) else wrong.append(f"left for {r.url}"))
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)  # a busy machine answers slowly, and late is not wrong
     return page, wrong
 
 
@@ -41,13 +41,12 @@ def ask(page: Page, address: str) -> None:
     expect(page.get_by_label("Report")).not_to_have_value("")
     page.get_by_role("button", name="Find queries").click()
     page.wait_for_url("**/r/*")
-    expect(page.locator(".card").first).to_be_visible()
+    expect(page.locator(".card.selected .evidence")).to_be_visible()
 
 
-def run_first(page: Page) -> None:
-    """Run the first query and wait for its evidence."""
-    page.locator("#query-1 form[action$='/run'] button").click()
-    expect(page.locator("#query-1 .evidence")).to_be_visible()
+def selected(page: Page) -> Locator:
+    """The query whose evidence is in view."""
+    return page.locator(".card.selected")
 
 
 def looks_right(page: Page, name: str, *, axe: bool) -> None:
@@ -65,7 +64,7 @@ def looks_right(page: Page, name: str, *, axe: bool) -> None:
     faint = page.evaluate(_CONTRAST)
     assert faint == [], f"{name}: {faint}"
     shift, moved = page.evaluate(_SHIFTS)
-    assert shift < 0.02, f"{name}: {moved}"
+    assert shift < 0.01, f"{name}: {moved}"
     assert page.evaluate(_WEIGHT) < HEAVIEST, name
     if axe:
         assert barriers(page) == [], name
@@ -74,6 +73,6 @@ def looks_right(page: Page, name: str, *, axe: bool) -> None:
 
 
 def barriers(page: Page) -> list[str]:
-    """What axe finds serious or critical."""
+    """What axe finds, best practices included."""
     found = Axe().run(page).response["violations"]
-    return [f"{v['id']}: {n['html'][:120]}" for v in found if v["impact"] in ("serious", "critical") for n in v["nodes"]]
+    return [f"{v['id']}: {n['html'][:120]}" for v in found for n in v["nodes"]]

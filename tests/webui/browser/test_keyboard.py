@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import BrowserContext, expect
 
-from tests.webui.browser.pages import ask, watched
+from tests.webui.browser.pages import ask, selected, watched
 
 
 def test_a_question_is_asked_and_run_by_tab_and_enter(context: BrowserContext, address: str) -> None:
@@ -26,28 +26,30 @@ def test_a_question_is_asked_and_run_by_tab_and_enter(context: BrowserContext, a
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
     page.wait_for_url("**/r/*")
-    run = page.locator("#query-1 form[action$='/run'] button")
+    run = selected(page).locator("form.run button")
     run.focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#query-1 .evidence")).to_be_visible()
+    expect(selected(page).locator(".evidence, .note.warn").first).to_be_visible()
     expect(run).to_be_focused()
 
 
 def test_single_keys_walk_the_cards_and_act_on_the_one_in_focus(context: BrowserContext, address: str) -> None:
     page, wrong = watched(context, address)
     ask(page, address)
+    first = selected(page).get_attribute("data-query")
     page.keyboard.press("j")
-    page.keyboard.press("j")
-    expect(page.locator("#query-2")).to_be_focused()
+    expect(selected(page)).to_be_focused()
+    second = page.locator(f"[data-query='{selected(page).get_attribute('data-query')}']")
+    assert second.get_attribute("data-query") != first
     page.keyboard.press("r")
-    expect(page.locator("#query-2").locator(".evidence, .note.warn").first).to_be_visible()
+    expect(second.locator(".evidence, .note.warn").first).to_be_visible()
     page.keyboard.press("n")
-    expect(page.locator("#query-2 .thanks")).to_contain_text("Saved: not useful")
-    page.keyboard.press("k")
+    expect(second.locator(".thanks")).to_contain_text("Saved: not useful")
+    page.locator(f".row[data-select='{first}']").click()
     page.keyboard.press("f")
-    expect(page.locator("#query-1 .thanks")).to_contain_text("shows the cause")
-    page.keyboard.press("t")
-    page.wait_for_url("**order=evidence**")
+    expect(page.locator(f"[data-query='{first}'] .thanks")).to_contain_text("shows the cause")
+    with page.expect_navigation():
+        page.keyboard.press("t")
     page.wait_for_load_state()
     page.keyboard.press("g")
     page.keyboard.press("h")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.webui.browser.conftest import LONG_NAME
-from tests.webui.browser.pages import NARROW, WIDE, ask, looks_right, watched
+from tests.webui.browser.pages import NARROW, WIDE, ask, looks_right, selected, watched
 
 
 @pytest.mark.parametrize(
@@ -30,15 +30,14 @@ def test_ask_run_found_it_and_history(
     look("ask")
     ask(page, address)
     look("answer")
-    page.get_by_role("button", name="Run top 3").click()
-    page.wait_for_url("**order=evidence**")
-    expect(page.locator(".evidence, .note.warn")).to_have_count(3)
-    expect(page.locator(".moved").first).to_be_visible()
-    page.locator("#query-1").get_by_role("button", name="Found it").click()
-    expect(page.locator("#query-1 .thanks")).to_contain_text("Saved")
-    page.locator("#query-1").get_by_label("What was the cause?").fill(f"a quota, {scheme} {width}")
-    page.locator("#query-1").get_by_role("button", name="Save").click()
-    expect(page.locator("#query-1").get_by_role("button", name="Saved")).to_be_visible()
+    page.get_by_role("button", name="Run next").click()
+    page.wait_for_load_state("networkidle")
+    card = selected(page)
+    card.get_by_role("button", name="Found it").click()
+    expect(card.locator(".thanks")).to_contain_text("Saved")
+    card.get_by_label("What was the cause?").fill(f"a quota, {scheme} {width}")
+    card.get_by_role("button", name="Save").click()
+    expect(card.get_by_role("button", name="Saved")).to_be_visible()
     page.reload()
     look("evidence")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="History").click()

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.webui import made
-from tests.webui.pages.test_pages import asked, queries
+from tests.webui.pages.test_pages import asked, queries, unrun
 from webui.pages.answer import PART
 from webui.views.api_docs import ApiPage
 from webui.views.contexts import (
@@ -52,8 +52,7 @@ def test_ask(client: TestClient) -> None:
 
 
 def test_answer(client: TestClient) -> None:
-    address = asked(client, "  slow basket ")
-    page = context(client.get(address))
+    page = context(client.get(unrun(client, "  slow basket ")))
     assert isinstance(page, AnswerPage)
     assert (page.report, page.system, page.recorded) == ("slow basket", "shop", "shop-0001")
     assert (page.window_s, page.baseline_s, page.no_fault_likely, page.degraded) == (30.0, 60.0, False, ())
@@ -107,7 +106,7 @@ def test_system(client: TestClient) -> None:
     assert page.snapshot.recorded == "shop-0002"
     assert [(c.name, c.kinds) for c in page.components] == [(n, ("container", "service")) for n in ("cart", "orders", "products")]
     assert [(b.tool, b.set_up) for b in page.row.backends] == [("prometheus", True), ("tempo", False), ("loki", False)]
-    assert page.graph is None
+    assert page.map is None
 
 
 def test_catalog(client: TestClient) -> None:

@@ -1,12 +1,14 @@
-"""A call graph is drawn from callers to callees, whatever its shape."""
+"""The map names every call, marks what fails, the suspect, and all that calls it."""
 
 from __future__ import annotations
+
+import json
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from revelio.types import Entity, Evidence, SpanFigures, SpanStat, Window
-from webui.views.callgraph import call_graph, layout
+from webui.views.service_map import affected, service_map
 
 NAMES = st.sampled_from("abcdefg")
 EDGES = st.lists(st.tuples(NAMES, NAMES).filter(lambda e: e[0] != e[1]), unique=True, max_size=25)
@@ -17,36 +19,15 @@ def seen(*edges: str, services: tuple[str, ...] = (), spans: tuple[SpanStat, ...
     return Evidence(Window(30, 60), Window(0, 30), entities, spans=spans)
 
 
-def test_callers_stand_left_of_what_they_call() -> None:
-    places = layout("abcd", [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")])
-    assert places["a"][0] < places["b"][0] < places["c"][0] < places["d"][0]
-
-
-def test_a_long_call_passes_beside_the_parts_in_its_way() -> None:
-    places = layout("abc", [("a", "b"), ("b", "c"), ("a", "c")])
-    passed = places[("a", "c", 1)]
-    assert passed[0] == places["b"][0]
-    assert passed[1] != places["b"][1]
-
-
 @given(EDGES)
-def test_every_part_has_a_place_of_its_own(edges: list[tuple[str, str]]) -> None:
-    names = sorted({n for e in edges for n in e})
-    if names:
-        places = layout(names, edges)
-        assert set(names) <= set(places)
-        assert len(set(places.values())) == len(places)
-
-
-@given(EDGES)
-def test_the_same_calls_are_drawn_the_same_in_any_order(edges: list[tuple[str, str]]) -> None:
-    graphs = [call_graph(seen(*(f"{a}->{b}" for a, b in some))) for some in (edges, edges[::-1])]
+def test_the_same_calls_are_the_same_map_in_any_order(edges: list[tuple[str, str]]) -> None:
+    graphs = [service_map(seen(*(f"{a}->{b}" for a, b in some))) for some in (edges, edges[::-1])]
     assert graphs[0] == graphs[1]
     assert (graphs[0] is None) == (not edges)
 
 
 def test_a_cycle_and_a_call_to_itself_are_no_trouble() -> None:
-    graph = call_graph(seen("a->b", "b->a", "a->a", services=("a", "b", "idle")))
+    graph = service_map(seen("a->b", "b->a", "a->a", services=("a", "b", "idle")))
     assert graph is not None
     assert [(c.caller, c.callee) for c in graph.calls] == [("a", "b"), ("b", "a")]
     assert {n.name for n in graph.nodes} == {"a", "b", "idle"}
@@ -58,7 +39,7 @@ def test_only_calls_that_fail_more_than_before_are_marked() -> None:
         SpanStat(Entity("edge", "a->c"), "a", SpanFigures(10, 4), SpanFigures(20, 8)),
         SpanStat(Entity("edge", "a->d"), "a", SpanFigures(0, 0), SpanFigures(20, 0)),
     )
-    graph = call_graph(seen("a->b", "a->c", "a->d", "a->e", services=("a",), spans=spans))
+    graph = service_map(seen("a->b", "a->c", "a->d", "a->e", services=("a",), spans=spans))
     assert graph is not None
     assert [(c.callee, c.count, c.failed, c.failing) for c in graph.calls] == [
         ("b", 10, 0.4, True),
@@ -67,3 +48,21 @@ def test_only_calls_that_fail_more_than_before_are_marked() -> None:
         ("e", None, None, False),
     ]
     assert [n.name for n in graph.nodes if not n.inside] == ["b", "c", "d", "e"]
+
+
+def test_all_that_calls_the_suspect_is_affected_and_nothing_else() -> None:
+    edges = [("web", "cart"), ("cart", "redis"), ("web", "search"), ("redis", "disk")]
+    assert affected(edges, ["redis"]) == {"web", "cart"}
+    graph = service_map(seen(*(f"{a}->{b}" for a, b in edges)), ["redis"])
+    assert graph is not None
+    assert {n.name: n.mark for n in graph.nodes} == {
+        **{"cart": "affected", "disk": "", "redis": "suspect"},
+        **{"search": "", "web": "affected"},
+    }
+
+
+def test_an_arrow_says_rate_errors_and_latency() -> None:
+    spans = (SpanStat(Entity("edge", "a->b"), "a", SpanFigures(60, 15, 1.0, 20.0, 1.0), SpanFigures(20, 0)),)
+    graph = service_map(seen("a->b", spans=spans))
+    assert graph is not None
+    assert json.loads(graph.data)["calls"] == [{"from": "a", "to": "b", "failing": True, "words": "2/s · 25 % errors · 20 ms"}]

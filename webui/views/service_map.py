@@ -1,0 +1,124 @@
+"""Who calls whom, with figures on the calls, the suspect and what it drags along. A script lays it out; a table says the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from revelio.types import Evidence, RankedQuery, SpanStat
+from webui.views import filters
+
+_SIGNALS = 12
+"""Signals of one component that are listed."""
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Calls from one component to another. Figures are of the window, ``failed`` in [0, 1]; None where nothing was seen."""
+
+    caller: str
+    callee: str
+    count: int | None
+    per_s: float | None
+    failed: float | None
+    p95_ms: float | None
+    failing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A component: ``mark`` is "suspect", "affected" (it calls the suspect, or a caller of it) or "".
+
+    ``inside`` is False for what is called but is no service of its own; ``signals`` are names of metrics, ``queries`` pairs
+    of id and title of an answer's queries about it.
+    """
+
+    name: str
+    inside: bool
+    mark: str
+    signals: tuple[str, ...]
+    queries: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceMap:
+    """Components and calls; ``data`` is the same as JSON for the script that draws it."""
+
+    nodes: tuple[Node, ...]
+    calls: tuple[Call, ...]
+    data: str
+
+
+def service_map(evidence: Evidence, suspects: Collection[str] = (), queries: Iterable[RankedQuery] = ()) -> ServiceMap | None:
+    """The map of the calls that the evidence names; None when it names none."""
+    edges = sorted({_ends(e.name) for e in evidence.entities if e.kind == "edge" and "->" in e.name})
+    edges = [e for e in edges if e[0] != e[1]]
+    if not edges:
+        return None
+    figures = {_ends(s.entity.name): s for s in evidence.spans if s.entity.kind == "edge" and "->" in s.entity.name}
+    calls = tuple(_call(e, figures.get(e), evidence.window.seconds) for e in edges)
+    services = {e.name for e in evidence.entities if e.kind == "service"}
+    hit = affected(edges, suspects)
+    asked = [(q.query.id, q.query.title, {e.name.partition(": ")[0] for e in q.query.entities}) for q in queries]
+    nodes = tuple(
+        Node(
+            name,
+            name in services,
+            "suspect" if name in suspects else "affected" if name in hit else "",
+            tuple(sorted({s.metric.partition(" ")[0].replace("_", " ") for s in evidence.series if s.entity.name == name}))[
+                :_SIGNALS
+            ],
+            tuple((id_, title) for id_, title, about in asked if name in about),
+        )
+        for name in sorted({end for edge in edges for end in edge} | services)
+    )
+    return ServiceMap(nodes, calls, _data(nodes, calls))
+
+
+def affected(edges: Iterable[Edge], suspects: Collection[str]) -> set[str]:
+    """All that calls a suspect, directly or through others."""
+    edges, hit = tuple(edges), set(suspects)
+    while more := {caller for caller, callee in edges if callee in hit} - hit:
+        hit |= more
+    return hit - set(suspects)
+
+
+def _signals(evidence: Evidence, name: str) -> tuple[str, ...]:
+    return tuple(sorted({s.metric.partition(" ")[0].replace("_", " ") for s in evidence.series if s.entity.name == name}))[
+        :_SIGNALS
+    ]
+
+
+def _data(nodes: Iterable[Node], calls: Iterable[Call]) -> str:
+    return json.dumps(
+        {
+            "nodes": [{"name": n.name, "inside": n.inside, "mark": n.mark} for n in nodes],
+            "calls": [{"from": c.caller, "to": c.callee, "failing": c.failing, "words": _words(c)} for c in calls],
+        },
+        separators=(",", ":"),
+    )
+
+
+def _words(call: Call) -> str:
+    """What an arrow is labelled with: rate, errors where there are any, latency."""
+    parts = [f"{filters.figure(call.per_s)}/s" if call.per_s else ""]
+    parts.append(f"{filters.percent(call.failed)} errors" if call.failed else "")
+    parts.append(filters.duration(call.p95_ms) if call.p95_ms else "")
+    return " · ".join(p for p in parts if p)
+
+
+def _call(edge: Edge, figures: SpanStat | None, seconds: float) -> Call:
+    now = figures.now if figures else None
+    if figures is None or now is None or not now.count:
+        return Call(*edge, now.count if now else None, None, None, None, False)
+    share = now.errors / now.count
+    usual = figures.before.errors / figures.before.count if figures.before.count else 0.0
+    per_s = now.count / seconds if seconds > 0 else None
+    return Call(*edge, now.count, per_s, share, now.p95_ms, share > max(2 * usual, 0.05))
+
+
+def _ends(name: str) -> Edge:
+    caller, _, callee = name.partition("->")
+    return caller, callee
