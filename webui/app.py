@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 
 from asgi_correlation_id import CorrelationIdMiddleware
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from revelio import __version__
@@ -25,6 +24,7 @@ from webui.errors import add_handlers
 from webui.jobs.imports import ImportJob
 from webui.jobs.learning import LearningJob
 from webui.jobs.retention import RetentionJob
+from webui.middleware.compression import Compression
 from webui.middleware.metrics import RequestMetrics
 from webui.middleware.security import BodyLimit, SameOrigin, SecurityHeaders
 from webui.pages import pages
@@ -94,7 +94,7 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None, de
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     # The last one added is the first to see a request.
-    app.add_middleware(GZipMiddleware, minimum_size=1024)
+    app.add_middleware(Compression)
     app.add_middleware(BodyLimit, limit=settings.max_report_chars * _BYTES_PER_CHARACTER + 16_384)
     app.add_middleware(AccessMiddleware, store=store, required=settings.accounts, per_minute=settings.rate_limit)
     if demo:

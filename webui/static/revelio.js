@@ -86,9 +86,10 @@ function when(part) {
 export function reveal(root) {
   for (const button of root.querySelectorAll("button[hidden]")) if (!("minutes" in button.dataset)) button.hidden = false;
   for (const time of root.querySelectorAll("time[data-local]")) {
-    const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" };
-    const full = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
-    time.textContent = new Intl.DateTimeFormat(undefined, time.dataset.local === "time" ? clock : full).format(new Date(time.dateTime));
+    // Never wider than the text in UTC that stands there, so that nothing moves.
+    const style = time.dataset.local === "time" ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" };
+    time.textContent = new Intl.DateTimeFormat(undefined, { ...style, hourCycle: "h23" }).format(new Date(time.dateTime));
+    time.title = Intl.DateTimeFormat().resolvedOptions().timeZone;
   }
 }
 

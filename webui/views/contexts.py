@@ -149,8 +149,9 @@ class AnswerPage(Page):
 
     ``ran`` counts the queries that gave a result, ``next_up`` those that the button runs. ``original`` tells that the first
     order was asked for, ``reordered`` that the cards stand in the order of what came back, ``trouble`` why they do not.
-    ``masked`` says in words what is no longer in the report. ``selected`` is the query whose evidence is shown first,
-    ``found`` the one that is said to show the cause, ``run_now`` those that a script runs when it opens the page.
+    ``times`` are sentences on the window and the onset. ``masked`` says in words what is no longer in the report. ``selected``
+    is the query whose evidence is shown first, ``found`` the one that is said to show the cause, ``run_now`` those that a
+    script runs when it opens the page.
     """
 
     template: ClassVar[str] = "answer.html"
@@ -172,6 +173,7 @@ class AnswerPage(Page):
     recorded: str | None
     opened_at: float
     saved_at: float
+    times: tuple[str, ...]
     window_s: float
     baseline_s: float
     model: str
