@@ -82,8 +82,10 @@ def _card(path: Path) -> Markup:
             token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
     shown = markdown.renderer.render(tokens, markdown.options, {})
     # A wide table scrolls by itself, also by keyboard, and does not widen the page.
-    shown = shown.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="Table of the card"><table>')
-    return Markup(shown.replace("</table>", "</table></div>"))
+    first, *tables = shown.split("<table>")
+    scroll = '<div class="scroll" tabindex="0" role="region" aria-label="Table {} of the card"><table>'
+    framed = first + "".join(scroll.format(number) + table for number, table in enumerate(tables, 1))
+    return Markup(framed.replace("</table>", "</table></div>"))
 
 
 def _evaluation(path: Path) -> tuple[EvaluationFile | None, str]:
