@@ -43,5 +43,6 @@ def templates() -> Jinja2Templates:
 
 
 def render(request: Request, page: Page, *, status: int = 200, template: str | None = None) -> HTMLResponse:
-    """The page's template (or ``template``, a part of it) with ``page`` as its one variable."""
-    return templates().TemplateResponse(request, template or page.template, {"page": page}, status_code=status)
+    """The page's template (or ``template``, a part of it) with ``page``, and ``demo``: whether this server shows a demo."""
+    given = {"page": page, "demo": getattr(request.app.state, "demo", False)}
+    return templates().TemplateResponse(request, template or page.template, given, status_code=status)
