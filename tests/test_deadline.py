@@ -9,7 +9,8 @@ import pytest
 
 from revelio.deadline import end, until
 from revelio.recommend_request import RecommendRequest
-from revelio.service import DEADLINES, Service
+from revelio.answering import DEADLINES
+from revelio.service import Service
 from revelio.systems import GRACE_S
 from revelio.telemetry import Workers
 from revelio.tools.concurrency_limit import ConcurrencyLimit
