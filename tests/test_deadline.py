@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from revelio.answering import DEADLINES
 from revelio.deadline import end, until
 from revelio.recommend_request import RecommendRequest
-from revelio.answering import DEADLINES
 from revelio.service import Service
 from revelio.systems import GRACE_S
 from revelio.telemetry import Workers

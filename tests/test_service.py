@@ -136,7 +136,7 @@ def test_a_source_that_fails_when_a_query_is_run_is_named_too(service: Service, 
         tools: Mapping[str, Silent] = {"containers": Silent()}
         return System(name, settings, bundled_catalog(), tools)
 
-    monkeypatch.setattr("revelio.service.open_system", opened)
+    monkeypatch.setattr("revelio.answering.open_system", opened)
     answer = service.rank(RecommendRequest("slow", system="shop", run=True))
     assert answer.degraded == ("containers",)
     assert answer.queries[0].result is not None and "is away" in (answer.queries[0].result.error or "")

@@ -67,7 +67,8 @@ def looks_right(page: Page, name: str, *, axe: bool) -> None:
     assert shift < 0.01, f"{name}: {moved}"
     assert page.evaluate(_WEIGHT) < HEAVIEST, name
     if axe:
-        assert barriers(page) == [], name
+        found = barriers(page)
+        assert found == [], f"{name}: {found}"
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 

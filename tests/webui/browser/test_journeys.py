@@ -142,7 +142,7 @@ def test_a_report_that_is_too_long_is_counted_and_kept(context: BrowserContext, 
     page.get_by_label("Report").fill("x" * 20_001)
     expect(page.locator("[data-count]")).to_have_text("20,001 of 20,000.")
     page.get_by_role("button", name="Find queries").click()
-    expect(page.get_by_role("alert")).to_contain_text("Too long: 20,001 of 20,000 characters")
+    expect(page.get_by_role("alert")).to_contain_text("20,001 of at most 20,000 characters")
     assert len(page.get_by_label("Report").input_value()) == 20_001
 
 

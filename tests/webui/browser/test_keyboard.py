@@ -22,6 +22,8 @@ def test_a_question_is_asked_and_run_by_tab_and_enter(context: BrowserContext, a
     expect(page.get_by_label("System or incident")).to_be_focused()
     page.keyboard.press("End")
     page.keyboard.press("Tab")
+    expect(page.get_by_text("Since, or for how long")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Find queries")).to_be_focused()
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")

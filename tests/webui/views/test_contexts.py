@@ -1,4 +1,4 @@
-"""Each page gets exactly its context, nothing more."""
+"""Each page gets exactly its context and whether it is a demo, nothing more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from webui.views.contexts import (
 
 
 def context(reply: Any) -> Any:
-    assert set(reply.context) == {"page", "request"}
+    assert set(reply.context) == {"page", "demo", "request"}
     return reply.context["page"]
 
 
