@@ -55,6 +55,11 @@ class Backend(AccessSettings):
     data_view: str = Field(
         "", description="Id of the Kibana data view that links open (elasticsearch); they are written in ES|QL when empty"
     )
+    index: str = Field(
+        "",
+        pattern=r"^[^/?#\s]*$",
+        description="Index, or pattern of indices, of the logs (elasticsearch, opensearch); `logs-PROJECT` when empty",
+    )
     profile: ProfileSettings = Field(default_factory=ProfileSettings, description="What discovery is not to find out itself")
 
 

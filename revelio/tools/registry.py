@@ -31,6 +31,7 @@ PRODUCTS = {
     "victoriametrics": TOOLS["prometheus"],
     "thanos": TOOLS["prometheus"],
     "mimir": TOOLS["prometheus"],
+    "opensearch": TOOLS["elasticsearch"],
     "loki": "revelio.tools.loki.tool:Loki",
     "tempo": "revelio.tools.tempo.tool:Tempo",
     "kubernetes": "revelio.tools.kubernetes.tool:Kubernetes",

@@ -18,11 +18,11 @@ CACHE = Path.home() / ".cache" / "revelio"
 
 
 def program(name: str) -> str:
-    """Where the program is: on the PATH, or as `tests/tools/build-server` leaves it; skips the test where it is not."""
+    """Where the program is: on the PATH, or below ~/.cache/revelio; skips the test where it is not."""
     built = sorted([*CACHE.glob(f"{name}/*/{name}"), *CACHE.glob(f"foreign/*/bin/{name}")])
     found = shutil.which(name) or (str(built[-1]) if built else None)
     if found is None:
-        pytest.skip(f"{name} is not here: put it on the PATH, or build it with tests/tools/build-server {name}")
+        pytest.skip(f"{name} is not here: put it on the PATH, or at ~/.cache/revelio/{name}/VERSION/{name}")
     return found
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 EVERY_S = 60.0
-LOUD = ("uvicorn.error", "asyncio", "webui.server.connections", "elastic_transport.node_pool", "revelio.integrations.slack.bot")
+LOUD = ("uvicorn.error", "asyncio", "webui.server.connections", "revelio.integrations.slack.bot")
 """Loggers that speak whenever a client or a backend does something odd."""
 
 

@@ -5,76 +5,80 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from revelio.tools.base import Limits, Scope
+from revelio.tools.elasticsearch.fields import ECS, Fields
 from revelio.tools.links import iso
+from revelio.tools.log_fields import read_line
 from revelio.tools.log_patterns import Line, level_of
 from revelio.tools.placeholders import Tree
 from revelio.types import Window
 
 PROBLEM_LEVELS = tuple(n for level in ("WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "PANIC") for n in (level, level.lower()))
 BEFORE, NOW = "before", "now"
-FIELDS: list[Tree] = [
-    {"field": "@timestamp", "format": "epoch_millis"},
-    "service.name",
-    "log.level",
-    "message",
-    "trace.id",
-    "error.type",
-    "log.origin.file.name",
-    "log.origin.file.line",
-]
 
 
-def comparing(wanted: Tree, scope: Scope, limits: Limits) -> dict[str, Tree]:
+def comparing(wanted: Tree, scope: Scope, limits: Limits, names: Fields) -> dict[str, Tree]:
     """The newest lines of the window, and how many there are in baseline and window."""
     middle = iso(scope.window.start)
-    when: Tree = {"field": "@timestamp", "ranges": [{"key": BEFORE, "to": middle}, {"key": NOW, "from": middle}]}
+    when: Tree = {"field": names.schema.time, "ranges": [{"key": BEFORE, "to": middle}, {"key": NOW, "from": middle}]}
     return {
-        "query": {"bool": {"filter": [_between(scope.baseline.start, scope.window.end), wanted]}},
-        "post_filter": _between(scope.window.start, scope.window.end),
+        "query": {"bool": {"filter": [_between(scope.baseline.start, scope.window.end, names), names.translated(wanted)]}},
+        "post_filter": _between(scope.window.start, scope.window.end, names),
         "aggs": {"when": {"date_range": when}},
-        **_lines(limits.rows, limits),
+        **_lines(limits.rows, limits, names),
     }
 
 
-def lines_of(wanted: Tree, window: Window, most: int, limits: Limits) -> dict[str, Tree]:
+def lines_of(wanted: Tree, window: Window, most: int, limits: Limits, names: Fields) -> dict[str, Tree]:
     """The newest lines of one window, and how many there are in all."""
-    query: Tree = {"bool": {"filter": [_between(window.start, window.end), wanted]}}
-    return {"query": query, "track_total_hits": True, **_lines(most, limits)}
+    query: Tree = {"bool": {"filter": [_between(window.start, window.end, names), names.translated(wanted)]}}
+    return {"query": query, "track_total_hits": True, **_lines(most, limits, names)}
 
 
-def over_time(wanted: Tree, scope: Scope, limits: Limits, stretch_s: float) -> dict[str, Tree]:
+def over_time(wanted: Tree, scope: Scope, limits: Limits, stretch_s: float, names: Fields) -> dict[str, Tree]:
     """How many lines of each level there are in every stretch of time, and no lines."""
-    histogram: Tree = {"field": "@timestamp", "fixed_interval": f"{stretch_s:.0f}s", "min_doc_count": 1}
+    histogram: Tree = {"field": names.schema.time, "fixed_interval": f"{stretch_s:.0f}s", "min_doc_count": 1}
+    level: Tree = {"field": names.exact(names.schema.level), "size": 10}
     return {
-        "query": {"bool": {"filter": [_between(scope.baseline.start, scope.window.end), wanted]}},
-        "aggs": {"level": {"terms": {"field": "log.level", "size": 10}, "aggs": {"time": {"date_histogram": histogram}}}},
+        "query": {"bool": {"filter": [_between(scope.baseline.start, scope.window.end, names), names.translated(wanted)]}},
+        "aggs": {"level": {"terms": level, "aggs": {"time": {"date_histogram": histogram}}}},
         "size": 0,
         "timeout": f"{limits.seconds:g}s",
     }
 
 
-def line_in(fields: Mapping[str, list[object]]) -> Line:
-    """A hit's fields as a line. Raises ``KeyError``, ``TypeError``, ``ValueError`` or ``IndexError`` when they are none."""
+def line_in(fields: Mapping[str, list[object]], names: Fields) -> Line:
+    """A hit's fields as a line. Raises ``KeyError``, ``TypeError``, ``ValueError`` or ``IndexError`` when they are none.
+
+    What the document does not say of its level, its exception or its trace is read from its message.
+    """
+    schema = names.schema
 
     def one(name: str) -> str:
         return str(fields[name][0]) if fields.get(name) else ""
 
-    origin = one("log.origin.file.name")
+    at, message = float(str(fields[schema.time][0])) / 1000.0, one(schema.message)
+    if schema != ECS:
+        beside = {"level": one(schema.level), "trace_id": one(schema.trace), "error.type": one(schema.error)}
+        return read_line(message, at, beside, one(schema.service))
+    origin = one(schema.file)
     return Line(
-        at=float(str(fields["@timestamp"][0])) / 1000.0,
-        source=one("service.name"),
-        level=level_of(one("log.level")),
-        message=one("message"),
-        trace=one("trace.id"),
-        error=one("error.type"),
-        origin=f"{origin}:{one('log.origin.file.line')}" if origin else "",
+        at=at,
+        source=one(schema.service),
+        level=level_of(one(schema.level)),
+        message=message,
+        trace=one(schema.trace),
+        error=one(schema.error),
+        origin=f"{origin}:{one(schema.line)}" if origin else "",
     )
 
 
-def _lines(most: int, limits: Limits) -> dict[str, Tree]:
-    newest: list[Tree] = [{"@timestamp": "desc"}]
-    return {"size": most, "sort": newest, "fields": FIELDS, "_source": False, "timeout": f"{limits.seconds:g}s"}
+def _lines(most: int, limits: Limits, names: Fields) -> dict[str, Tree]:
+    schema = names.schema
+    newest: list[Tree] = [{schema.time: "desc"}]
+    wanted: list[Tree] = [{"field": schema.time, "format": "epoch_millis"}]
+    wanted += [schema.service, schema.level, schema.message, schema.trace, schema.error, schema.file, schema.line]
+    return {"size": most, "sort": newest, "fields": wanted, "_source": False, "timeout": f"{limits.seconds:g}s"}
 
 
-def _between(start: float, end: float) -> Tree:
-    return {"range": {"@timestamp": {"gte": iso(start), "lt": iso(end)}}}
+def _between(start: float, end: float, names: Fields) -> Tree:
+    return {"range": {names.schema.time: {"gte": iso(start), "lt": iso(end)}}}

@@ -1,17 +1,11 @@
-"""Elasticsearch: logs, through the official client and ``_search`` alone."""
+"""Elasticsearch and OpenSearch: logs, through ``_search``, ``_field_caps`` and ``_cluster/health`` alone."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, cast
-
-from elastic_transport import ConnectionTimeout, NodeConfig, TransportError
-from elastic_transport.client_utils import url_to_node_config
-from elasticsearch import ApiError, Elasticsearch, UnsupportedProductError
-from elasticsearch import NotFoundError as NoIndexError
+from urllib.parse import quote
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
@@ -21,21 +15,22 @@ from revelio.tools import links
 from revelio.tools import log_views as views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.elasticsearch import query as log_query
-from revelio.tools.elasticsearch.bounded_node import LIMITS, BoundedNode
+from revelio.tools.elasticsearch.fields import Fields, find_fields
 from revelio.tools.elasticsearch.search import BEFORE, NOW, PROBLEM_LEVELS, comparing, line_in, lines_of, over_time
+from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.log_patterns import Lines, level_of, mine
 from revelio.tools.log_views import Counts
 from revelio.tools.placeholders import Tree, tree
+from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Entity, Evidence, Query, Result, Window
 
 SNAPSHOT_LINES, MAX_PATTERNS = 1000, 200
-
-_CONNECTION = re.compile(r"^\w+\(host=[^)]*\): ")
-"""How the client's library names the connection that failed; the error names the address already."""
+FRESH_S = 600.0
+"""How long the fields that were found hold, in seconds."""
 
 
 class ElasticsearchLogs:
-    """The ``elasticsearch`` tool: ECS documents in the index ``logs-<project>``."""
+    """The ``elasticsearch`` tool, and OpenSearch: log documents of the index that the settings name, or ``logs-<project>``."""
 
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
@@ -43,25 +38,14 @@ class ElasticsearchLogs:
         self.retrospective = True
         self.backend = backend
         self.limits = limits
-
-    @cached_property
-    def _client(self) -> Elasticsearch:
-        if not self.backend.url:
-            raise SourceError(self.name, "no address is set for it; give its backend a url in revelio.toml")
-        try:
-            found = url_to_node_config(self.backend.url, use_default_ports_for_scheme=True)
-        except ValueError as error:
-            raise SourceError(self.name, f"its url {self.backend.url!r} is not one: {error}") from error
-        node = NodeConfig(
-            found.scheme, found.host, found.port, found.path_prefix, headers=found.headers, _extras={LIMITS: self.limits}
-        )
-        return Elasticsearch(
-            [node], node_class=BoundedNode, request_timeout=self.limits.seconds, max_retries=0, retry_on_timeout=False
-        )
+        self._fetch = Fetcher(spec.name, backend, limits)
+        self._fields: SingleFlightCache[Fields] = SingleFlightCache(16, FRESH_S)
 
     def ping(self) -> str:
         """Its health in a word."""
-        answer = self._asked(lambda: self._client.cluster.health(timeout=f"{self.limits.seconds:g}s"))
+        answer = self._answered("/_cluster/health", None)
+        if "status" not in answer:
+            raise SourceError(self.name, f"{self.backend.url} is not Elasticsearch or OpenSearch; is its url right?")
         return f"Elasticsearch, cluster {answer.get('status', 'in an unknown state')}"
 
     def snapshot(self, scope: Scope) -> Evidence:
@@ -82,8 +66,8 @@ class ElasticsearchLogs:
     def render(self, query: Query, scope: Scope) -> str:
         """The search as Elasticsearch's console takes it."""
         _, wanted = self._question(query, scope)
-        text = json.dumps(comparing(wanted, scope, self.limits), indent=2, ensure_ascii=False)
-        return f"GET {_index(scope)}/_search\n{text}"
+        text = json.dumps(comparing(wanted, scope, self.limits, self._known(scope)), indent=2, ensure_ascii=False)
+        return f"GET {self._index(scope)}/_search\n{text}"
 
     def link(self, query: Query, scope: Scope) -> str | None:
         """Kibana Discover, where ``link`` names a Kibana; None for a search that neither a data view nor ES|QL can take."""
@@ -92,8 +76,8 @@ class ElasticsearchLogs:
         _, wanted = self._question(query, scope)
         whole = Window(scope.baseline.start, scope.window.end)
         if self.backend.data_view:
-            return links.kibana_filter(self.backend.link, self.backend.data_view, wanted, whole)
-        said = log_query.esql(wanted, _index(scope))
+            return links.kibana_filter(self.backend.link, self.backend.data_view, self._known(scope).translated(wanted), whole)
+        said = log_query.esql(self._known(scope).translated(wanted), self._index(scope))
         return None if said is None else links.kibana_esql(self.backend.link, said, whole)
 
     def run(self, query: Query, scope: Scope) -> Result:
@@ -103,8 +87,11 @@ class ElasticsearchLogs:
 
     def close(self) -> None:
         """Close the connections."""
-        if "_client" in self.__dict__:
-            self._client.close()
+        self._fetch.close()
+
+    def _known(self, scope: Scope) -> Fields:
+        """The fields as they were found last; asks nothing."""
+        return self._fields.get(self._index(scope)) or Fields()
 
     def _views(self) -> Mapping[str, Callable[[Tree, Scope], Result]]:
         return {
@@ -138,7 +125,7 @@ class ElasticsearchLogs:
         return views.by_exception(lines, counts, scope)
 
     def _run_levels(self, wanted: Tree, scope: Scope) -> Result:
-        answer = self._search(scope, over_time(wanted, scope, self.limits, views.STRETCH_S))
+        answer = self._search(scope, over_time(wanted, scope, self.limits, views.STRETCH_S, self._names(scope)))
         buckets = cast(list[dict[str, Any]], self._part(answer, "aggregations", "level", "buckets"))
         counts: dict[str, dict[float, float]] = {}
         for bucket in buckets:
@@ -164,37 +151,47 @@ class ElasticsearchLogs:
 
     def _counted(self, wanted: Tree, scope: Scope) -> tuple[Lines, Counts]:
         """The newest lines of the window, and how many there were then and now."""
-        answer = self._search(scope, comparing(wanted, scope, self.limits))
+        answer = self._search(scope, comparing(wanted, scope, self.limits, self._names(scope)))
         buckets = cast(list[dict[str, Any]], self._part(answer, "aggregations", "when", "buckets"))
         by_key = {str(b["key"]): float(b["doc_count"]) for b in buckets}
-        return self._hits(answer), Counts(by_key.get(BEFORE, 0.0), by_key.get(NOW, 0.0))
+        return self._hits(answer, scope), Counts(by_key.get(BEFORE, 0.0), by_key.get(NOW, 0.0))
 
     def _lines(self, scope: Scope, wanted: Tree, window: Window, most: int) -> Lines:
-        return self._hits(self._search(scope, lines_of(wanted, window, most, self.limits)))
+        return self._hits(self._search(scope, lines_of(wanted, window, most, self.limits, self._names(scope))), scope)
 
     def _search(self, scope: Scope, request: dict[str, Tree]) -> Mapping[str, Any]:
-        return self._asked(lambda: self._client.search(index=_index(scope), body=request))
+        return self._answered(f"/{quote(self._index(scope), safe=',*')}/_search", request)
 
-    def _asked(self, ask: Callable[[], Any]) -> Mapping[str, Any]:
+    def _answered(self, path: str, request: Mapping[str, Tree] | None) -> Mapping[str, Any]:
         try:
-            body = ask().body
-        except NoIndexError as error:
-            raise SourceError(self.name, f"has no such index ({_why(error)}); are logs shipped to it?") from error
-        except ApiError as error:
-            raise SourceError(self.name, f"refused the search: {_why(error)}") from error
-        except UnsupportedProductError as error:
-            raise SourceError(self.name, f"{self.backend.url} is not Elasticsearch; is its url right?") from error
-        except ConnectionTimeout as error:
-            why = f"gave no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?"
-            raise SourceError(self.name, f"{self.backend.url} {why}") from error
-        except TransportError as error:
-            said = _CONNECTION.sub("", error.message)
-            raise SourceError(self.name, f"{self.backend.url} does not answer as it should: {said}; is it running?") from error
-        except ValueError as error:
-            raise SourceError(self.name, f"the search cannot be sent: {error}") from error
-        if not isinstance(body, Mapping):
+            answer = self._fetch.get(path, {}) if request is None else self._fetch.send(path, request)
+        except StatusError as error:
+            if error.status == 404:
+                raise SourceError(self.name, f"{error.reason}; are logs shipped to it?") from error
+            if error.status in (401, 403):
+                raise
+            raise SourceError(self.name, f"refused the search: {error.reason}") from error
+        if not isinstance(answer, Mapping):
             raise SourceError(self.name, f"{self.backend.url} does not answer like Elasticsearch; is its url right?")
-        return body
+        return answer
+
+    def _names(self, scope: Scope) -> Fields:
+        """The fields of the documents: found out once in a while; those of ECS where the store does not say."""
+        index = self._index(scope)
+        known = self._fields.get(index)
+        if known is None and (known := self._found(index)) is not None:  # an index that is empty yet may be filled
+            self._fields.put(index, known)
+        return known or Fields()
+
+    def _found(self, index: str) -> Fields | None:
+        try:
+            told = self._fetch.get(f"/{quote(index, safe=',*')}/_field_caps", {"fields": "*", "ignore_unavailable": "true"})
+        except StatusError:  # a role may be kept from mappings; the search itself says what is wrong
+            return None
+        return find_fields(told)
+
+    def _index(self, scope: Scope) -> str:
+        return self.backend.index or f"logs-{scope.project}"
 
     def _part(self, answer: Mapping[str, Any], *path: str) -> object:
         part: Any = answer
@@ -204,23 +201,12 @@ class ElasticsearchLogs:
             raise SourceError(self.name, f"answered without {'.'.join(path)}; is this address really Elasticsearch?")
         return part
 
-    def _hits(self, answer: Mapping[str, Any]) -> Lines:
+    def _hits(self, answer: Mapping[str, Any], scope: Scope) -> Lines:
         hits = cast(list[dict[str, Any]], self._part(answer, "hits", "hits"))
+        names = self._names(scope)
         try:
-            lines = tuple(line_in(hit["fields"]) for hit in hits)
+            lines = tuple(line_in(hit["fields"], names) for hit in hits)
             total = int(answer["hits"].get("total", {}).get("value", len(lines)))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise SourceError(self.name, f"answered in a form that is not Elasticsearch's: {type(error).__name__}") from error
         return Lines(lines, total)
-
-
-def _index(scope: Scope) -> str:
-    return f"logs-{scope.project}"
-
-
-def _why(error: ApiError) -> str:
-    found = error.body.get("error") if isinstance(error.body, dict) else None
-    causes = found.get("root_cause") if isinstance(found, dict) else None
-    first = causes[0] if isinstance(causes, list) and causes else found
-    reason = first.get("reason") if isinstance(first, dict) else None
-    return str(reason or error.message)[:500]

@@ -1,0 +1,209 @@
+"""A real OpenSearch and Elasticsearch; ``python -m tests.tools.elasticsearch.servers`` records what they reply."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from revelio.settings import Backend
+from revelio.tools.base import Limits, Scope
+from revelio.tools.elasticsearch.tool import ElasticsearchLogs
+from revelio.types import Window
+from tests.foreign.programs import free_port
+from tests.tools.conftest import bound, spec
+from tests.tools.programs import CACHE
+from tests.tools.recorded import recorded
+
+IMAGE = "docker.elastic.co/elasticsearch/elasticsearch:8.19.21"
+SCHEMAS = ("ecs", "otel", "kubernetes", "plain")
+QUESTIONS = [
+    ("elasticsearch.errors", {"service": "orders"}),
+    ("elasticsearch.exceptions", {"service": "orders"}),
+    ("elasticsearch.new_patterns", {}),
+    ("elasticsearch.log_rate", {"service": "orders"}),
+    ("elasticsearch.failing_trace", {"service": "orders"}),
+    ("elasticsearch.timeouts", {"service": "orders"}),
+]
+
+
+def document(schema: str, at: float, service: str, level: str, message: str, trace: str, error: str) -> dict[str, Any]:
+    """One line as an agent with that schema ships it."""
+    when = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    if schema == "ecs":
+        told = {"@timestamp": when, "log.level": level, "message": message, "service.name": service, "trace.id": trace}
+        return told | ({"error.type": error} if error else {})
+    if schema == "otel":
+        attributes = {"exception": {"type": error}} if error else {}
+        resource = {"attributes": {"service": {"name": service}}}
+        body = {"text": message}
+        return {
+            "@timestamp": when,
+            "severity_text": level.upper(),
+            "body": body,
+            "trace_id": trace,
+            "resource": resource,
+            "attributes": attributes,
+        }
+    if schema == "kubernetes":
+        text = json.dumps({"level": level, "msg": message, "trace_id": trace, **({"exception_type": error} if error else {})})
+        return {"@timestamp": when, "log": text, "stream": "stdout", "kubernetes": {"container_name": service}}
+    said = f"{level.upper()} {message}" + (f" ({error})" if error else "")
+    return {"timestamp": when, "level": level, "service": service, "msg": said}
+
+
+@contextmanager
+def real_opensearch(folder: Path) -> Iterator[tuple[str, Scope]]:
+    """Its address, and the scope of the lines that it holds in four indices, one a schema."""
+    homes = sorted(CACHE.glob("opensearch/*/opensearch-*"))
+    if not homes or shutil.which("java") is None:
+        pytest.skip(
+            "OpenSearch is not here: unpack its distribution (Maven: org.opensearch.distribution.integ-test-zip:opensearch) "
+            "below ~/.cache/revelio/opensearch/VERSION, beside a Java 17"
+        )
+    home, port = folder / "opensearch", free_port()
+    shutil.copytree(homes[-1], home, symlinks=True)
+    settings = {
+        "discovery.type": "single-node",
+        "network.host": "127.0.0.1",
+        "http.port": port,
+        "transport.port": free_port(),
+        "path.data": str(home / "data"),
+        "path.logs": str(home / "logs"),
+    }
+    (home / "config" / "opensearch.yml").write_text("".join(f"{k}: {v}\n" for k, v in settings.items()))
+    user = "nobody" if os.geteuid() == 0 else None
+    if user:
+        folder.chmod(0o755)
+        for path in (home, *home.rglob("*")):
+            shutil.chown(path, user)
+    environment = {**os.environ, "OPENSEARCH_JAVA_OPTS": "-Xms400m -Xmx400m", "OPENSEARCH_JAVA_HOME": _java_home()}
+    with (folder / "opensearch.log").open("wb") as log:
+        started = subprocess.Popen(
+            ["nice", str(home / "bin" / "opensearch")],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+            user=user,
+            group=pwd.getpwnam(user).pw_gid if user else None,
+            extra_groups=[] if user else None,
+            cwd=home,
+        )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait(url, lambda: started.poll() is None)
+        yield url, _filled(url)
+    finally:
+        if started.poll() is None:
+            os.killpg(started.pid, signal.SIGKILL)
+            started.wait(timeout=20.0)
+
+
+@contextmanager
+def real_elasticsearch(folder: Path) -> Iterator[tuple[str, Scope]]:
+    """The same of an Elasticsearch, in a container that is removed; ``folder`` stays empty."""
+    if shutil.which("docker") is None or not _inspected("image", IMAGE):
+        pytest.skip(f"Elasticsearch is not here: docker pull {IMAGE}")
+    settings = ("discovery.type=single-node", "xpack.security.enabled=false", "ES_JAVA_OPTS=-Xms400m -Xmx400m")
+    options = [part for setting in settings for part in ("-e", setting)]
+    port = free_port()
+    command = ["docker", "run", "--rm", "-d", "-m", "1400m", "-p", f"127.0.0.1:{port}:9200", *options, IMAGE]
+    container = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait(url, lambda: _inspected("container", container))
+        yield url, _filled(url)
+    finally:
+        subprocess.run(["docker", "rm", "-f", "-v", container], check=True, capture_output=True)
+
+
+def _inspected(kind: str, name: str) -> bool:
+    """Whether there is such a container or image."""
+    return subprocess.run(["docker", kind, "inspect", name], check=False, capture_output=True).returncode == 0
+
+
+SERVERS: dict[str, Callable[[Path], AbstractContextManager[tuple[str, Scope]]]] = {
+    "opensearch": real_opensearch,
+    "elasticsearch": real_elasticsearch,
+}
+
+
+def _java_home() -> str:
+    java = Path(shutil.which("java") or "").resolve()
+    return str(java.parent.parent)
+
+
+def _wait(url: str, alive: Callable[[], bool], seconds: float = 240.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and alive():
+        try:
+            if httpx.get(f"{url}/_cluster/health", timeout=5.0).is_success:
+                return
+        except httpx.HTTPError:
+            time.sleep(1.0)
+    raise TimeoutError(f"nothing answers at {url}")
+
+
+def _filled(url: str) -> Scope:
+    """The scope of the lines that it holds from now on."""
+    now = float(round(time.time()))
+    keyword = {"type": "keyword"}
+    names = ("service.name", "log.level", "trace.id", "error.type")
+    httpx.put(
+        f"{url}/logs-ecs", json={"mappings": {"properties": dict.fromkeys(names, keyword)}}, timeout=30.0
+    ).raise_for_status()
+    lines = []
+    for schema in SCHEMAS:
+        for n in range(80):
+            at = now - 239.0 + 3.0 * n
+            failing = at > now - 60.0
+            message = f"no answer from 10.0.0.{n} in time: connection refused" if failing else f"order {n} stored"
+            error = "TimeoutError" if failing else ""
+            told = document(schema, at, "orders", "error" if failing else "info", message, f"{n:032x}", error)
+            lines += [json.dumps({"index": {"_index": f"logs-{schema}"}}), json.dumps(told)]
+    head = {"Content-Type": "application/x-ndjson"}
+    sent = httpx.post(f"{url}/_bulk?refresh=true", content="\n".join(lines) + "\n", headers=head, timeout=60.0)
+    assert not sent.raise_for_status().json()["errors"], sent.text[:500]
+    return Scope("shop", Window(now - 60.0, now), Window(now - 240.0, now - 60.0))
+
+
+@contextmanager
+def log_store(url: str, schema: str) -> Iterator[ElasticsearchLogs]:
+    """A tool that asks it for the lines of one schema."""
+    with closing(
+        ElasticsearchLogs(spec("elasticsearch"), Backend(url=url, index=f"logs-{schema}"), Limits(seconds=20.0))
+    ) as tool:
+        yield tool
+
+
+def _record(name: str) -> None:
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        real, scope = stack.enter_context(SERVERS[name](place))
+        between = stack.enter_context(recorded(name, scope, real))
+        for schema in SCHEMAS:
+            asking = stack.enter_context(log_store(between, schema))
+            asking.ping()
+            asking.snapshot(scope)
+            for template, bindings in QUESTIONS:
+                asking.run(bound(template, **bindings), scope)
+
+
+if __name__ == "__main__":
+    for server in sys.argv[1:] or SERVERS:
+        _record(server)

@@ -1,0 +1,55 @@
+"""OpenSearch and Elasticsearch, and logs in four schemas that are found out: from recorded replies and from real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from revelio.tools.base import Scope
+from tests.tools.conftest import bound
+from tests.tools.elasticsearch.servers import QUESTIONS, SCHEMAS, SERVERS, log_store
+from tests.tools.recorded import Recording
+
+ASKED = [
+    ("recorded", "opensearch"),
+    ("recorded", "elasticsearch"),
+    ("real", "opensearch"),
+    pytest.param(("real", "elasticsearch"), marks=pytest.mark.stack),  # it comes in a container
+]
+
+
+@pytest.fixture(params=ASKED, ids="-".join)
+def asked(request: pytest.FixtureRequest, httpserver: HTTPServer, tmp_path: Path) -> Iterator[tuple[str, Scope]]:
+    """The address of a store with the same lines in four schemas, and their scope."""
+    how, name = request.param
+    if how == "recorded":
+        recording = Recording.load(name)
+        recording.replay(httpserver)
+        yield httpserver.url_for("").rstrip("/"), recording.scope
+    else:
+        with SERVERS[name](tmp_path) as found:
+            yield found
+
+
+def test_the_same_lines_are_read_from_every_schema(asked: tuple[str, Scope]) -> None:
+    """One test, so that a real store starts once."""
+    url, scope = asked
+    for schema in SCHEMAS:
+        with log_store(url, schema) as tool:
+            seen = tool.snapshot(scope)
+            told = {(p.entity.name, p.level): (p.count, p.baseline_count) for p in seen.logs}
+            assert told == {("orders", "ERROR"): (20, 0), ("orders", "INFO"): (0, 60)}, schema
+            for template, bindings in QUESTIONS:
+                if schema == "kubernetes" and template in ("elasticsearch.log_rate", "elasticsearch.failing_trace"):
+                    continue  # level and trace are inside of the line, by which the store does not group
+                if template == "elasticsearch.failing_trace" and schema == "plain":
+                    continue  # it has no traces
+                if template == "elasticsearch.exceptions" and schema in ("kubernetes", "plain"):
+                    continue  # the type is inside of the line
+                result = tool.run(bound(template, **bindings), scope)
+                assert result.signal == 1.0, (schema, template)
+            errors = tool.run(bound("elasticsearch.timeouts", service="orders"), scope)
+            assert dict(zip(errors.roles, errors.rows[0], strict=True))["error_type"] == "TimeoutError", schema
