@@ -45,6 +45,9 @@ class Series:
     times: tuple[float, ...]
     values: tuple[float, ...]
 
+    # Values that are not finite are read as missing; no other figure of an incident may be.
+    __pydantic_config__ = {"allow_inf_nan": True}  # noqa: RUF012
+
 
 @dataclass(frozen=True, slots=True)
 class LogPattern:

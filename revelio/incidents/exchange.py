@@ -14,7 +14,7 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -24,7 +24,7 @@ from revelio.bounded_file import OversizedError, lines_of
 from revelio.errors import DatasetError
 from revelio.incidents.files import IncidentFiles
 from revelio.incidents.shared_templates import dump_templates, first_error, reference, resolved, templates_line
-from revelio.types import Evidence, Incident, Query, QueryTemplate, RecordedResult, Series
+from revelio.types import Evidence, Incident, Query, QueryTemplate, RecordedResult
 from revelio.untyped_results import typed
 
 FORMAT = "revelio.incident/1"
@@ -105,7 +105,7 @@ class Record:
     """What went on around it through baseline and window, which is normal and the cause of nothing."""
     format: str = field(default=FORMAT)
 
-    __pydantic_config__ = ConfigDict(extra="forbid")
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     def incident(self, report: str | None = None) -> Incident:
         """The part that serving code may see. Without ``report`` the first recorded text is taken ("" when none)."""
@@ -140,25 +140,12 @@ def parse_record(line: str | bytes, where: str, templates: Mapping[str, QueryTem
     moments = (record.opened_at, seen.window.start, seen.window.end, seen.baseline.start, seen.baseline.end)
     if not all(0.0 <= moment < _LATEST for moment in moments):
         raise DatasetError(f"{where}: a time is not between 1970 and 9999; times are in Unix seconds")
-    if not _finite(record):
-        raise DatasetError(f"{where}: a figure is not a number, or too large for one; only values of a series can be")
     for series in record.evidence.series:
+        if not all(map(math.isfinite, series.times)):
+            raise DatasetError(f"{where}: series {series.metric} of {series.entity.name}: a time is not a number")
         if len(series.times) != len(series.values):
             raise DatasetError(f"{where}: series {series.metric} of {series.entity.name}: times and values differ in length")
     return replace(record, results=tuple(replace(r, result=typed(r.result)) for r in record.results))
-
-
-def _finite(value: object) -> bool:
-    if isinstance(value, tuple):
-        plain = value and type(value[0]) is float and type(value[-1]) is float  # long lists of figures only
-        return all(map(math.isfinite, value)) if plain else all(map(_finite, value))
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, Series):
-        return all(map(math.isfinite, value.times))  # a value that is not finite is read as missing
-    if is_dataclass(value):
-        return all(_finite(getattr(value, name)) for name in value.__dataclass_fields__)
-    return True
 
 
 def read_records(path: Path) -> Iterator[Record]:

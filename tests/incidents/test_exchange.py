@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +55,22 @@ def test_series_whose_times_and_values_differ_are_refused() -> None:
     document = json.loads(dump_record(record()))
     document["evidence"]["series"][0]["values"].append(1.0)
     with pytest.raises(DatasetError, match="differ in length"):
+        parse_record(json.dumps(document), "here:1")
+
+
+@pytest.mark.parametrize("figure", [float("nan"), float("inf")])
+def test_only_values_of_a_series_can_be_missing(figure: float) -> None:
+    document = json.loads(dump_record(record()))
+    document["evidence"]["series"][0]["values"][0] = figure
+    assert not math.isfinite(parse_record(json.dumps(document), "here:1").evidence.series[0].values[0])
+    for wrong, message in (
+        (document | {"opened_at": figure}, "opened_at"),
+        (document | {"evidence": document["evidence"] | {"window": {"start": figure, "end": 2.0}}}, "window.start"),
+    ):
+        with pytest.raises(DatasetError, match=message):
+            parse_record(json.dumps(wrong), "here:1")
+    document["evidence"]["series"][0]["times"][0] = figure
+    with pytest.raises(DatasetError, match="a time is not a number"):
         parse_record(json.dumps(document), "here:1")
 
 
