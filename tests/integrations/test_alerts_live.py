@@ -85,7 +85,7 @@ def wait(look: Callable[[], Any], seconds: float = 240.0) -> Any:
 @pytest.fixture
 def addresses(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """Revelio, Alertmanager and Prometheus, each told of the next; the addresses of Revelio and of Prometheus."""
-    ports = {name: free_port() for name in ("revelio", "alertmanager", "gossip", "prometheus")}
+    ports = {name: free_port() for name in ("revelio", "alertmanager", "prometheus")}
     texts = {"rules.yaml": RULES, "prometheus.yaml": PROMETHEUS, "alertmanager.yaml": ALERTMANAGER}
     for file, text in texts.items():
         filled = text if file == "rules.yaml" else text.format(folder=tmp_path, token=TOKEN, **ports)
@@ -106,7 +106,7 @@ def addresses(tmp_path: Path) -> Iterator[tuple[str, str]]:
             f"--config.file={tmp_path}/alertmanager.yaml",
             f"--storage.path={tmp_path}/alertmanager",
             f"--web.listen-address=127.0.0.1:{ports['alertmanager']}",
-            f"--cluster.listen-address=127.0.0.1:{ports['gossip']}",
+            "--cluster.listen-address=",  # alone: it waits for no other
         )
         processes.enter_context(running(tmp_path / "alertmanager.log", *alertmanager))
         prometheus = (
@@ -115,6 +115,7 @@ def addresses(tmp_path: Path) -> Iterator[tuple[str, str]]:
             f"--storage.tsdb.path={tmp_path}/prometheus",
             f"--web.listen-address=127.0.0.1:{ports['prometheus']}",
             "--web.enable-lifecycle",
+            "--rules.alert.resend-delay=1s",  # Alertmanager takes an alert that is not sent again for over after four of these
         )
         processes.enter_context(running(tmp_path / "prometheus.log", *prometheus))
         wait(lambda: httpx.get(f"{rules}/-/ready").is_success)
