@@ -13,6 +13,7 @@ from revelio.errors import SourceError
 from revelio.systems import System
 from revelio.tools.prometheus.tool import Prometheus
 from revelio.types import Evidence
+from revelio.unreachable import asks_presence
 
 SHOWN = 6
 """Reasons of signals that are not seen that a person is shown."""
@@ -48,12 +49,16 @@ class Templates:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What can be seen of one system. ``notes`` are sentences on what could be read in part only."""
+    """What can be seen of one system. ``notes`` are sentences on what could be read in part only.
+
+    ``to_connect`` are sentences on sources that the system has none of, and how many questions each would open.
+    """
 
     sources: Mapping[str, SourceCoverage]
     signals: Signals
     templates: Templates
     notes: tuple[str, ...]
+    to_connect: tuple[str, ...] = ()
 
 
 def coverage(system: System, now: float | None = None) -> Coverage:
@@ -75,7 +80,18 @@ def coverage(system: System, now: float | None = None) -> Coverage:
         good = answers and usable[tool.name] > 0
         every = len(tool.asked([source.product.name]))
         sources[source.name] = SourceCoverage("good" if good else "absent", detail, usable[tool.name], every)
-    return Coverage(sources, _signals(profile, evidence), _templates(system, evidence, usable), profile.notes if profile else ())
+    notes = profile.notes if profile else ()
+    return Coverage(sources, _signals(profile, evidence), _templates(system, evidence, usable), notes, _to_connect(system))
+
+
+def _to_connect(system: System) -> tuple[str, ...]:
+    told = []
+    for tool in system.catalog.tools:
+        titles = [p.title for p in system.catalog.products if p.tool == tool.name]
+        questions = sum(not asks_presence(t) for t in tool.templates)
+        if questions and not system.sources.of(tool.name):
+            told.append(f"{' or '.join([', '.join(titles[:-1]), titles[-1]] if titles[1:] else titles)}: {questions} questions")
+    return tuple(told)
 
 
 def _profile(system: System) -> tuple[Profile | None, str]:

@@ -1,23 +1,33 @@
-"""What answers at an address, and which project it watches; what else runs on this machine."""
+"""What answers on this machine, at addresses that were given, and behind the data sources of a Grafana."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-import httpx
+from revelio.catalog import Catalog
+from revelio.discovery import machine
+from revelio.discovery.machine import DataSource, Engine, Grafana
+from revelio.errors import NotFoundError, SourceError
+from revelio.settings import Backend
+from revelio.tools.base import Limits
+from revelio.tools.probe import TIMEOUT_S, Probe, Seen
+from revelio.tools.registry import make_tool, probes
 
-from revelio.discovery.machine import DOCKER, Engine, addresses, grafana_sources, kubernetes_context, redis_answers
+ALWAYS = ("prometheus", "jaeger", "elasticsearch")
+"""Products whose absence is told, and written down as what could be set."""
 
-WELL_KNOWN = {"prometheus": "http://127.0.0.1:9090", "jaeger": "http://127.0.0.1:16686", "elasticsearch": "http://127.0.0.1:9200"}
-_SHOWN = 200
+_MOST_DATA_SOURCES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A backend, or why there is none. ``projects`` counts how often it names each project."""
+    """A backend, or why there is none. ``projects`` counts how often it names each project.
+
+    ``name`` is what its settings are to be called, ``settings`` are further ones, and ``page`` says that a browser opens its url.
+    """
 
     tool: str
     url: str
@@ -25,100 +35,125 @@ class Found:
     detail: str
     projects: Mapping[str, int] = field(default_factory=dict)
     services: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    page: bool = False
 
 
-def look_for(tool: str, given: str | None, there: Engine | None) -> Found:
-    """The backend at the address that was given, else at the first usual or published port where one answers."""
-    if given:
-        return discover(tool, given)
-    usual = WELL_KNOWN[tool]
-    elsewhere = [f"http://{address}" for address in addresses(tool, there)] if usual.startswith("http://127.0.0.1:") else []
-    looked = [discover(tool, url) for url in dict.fromkeys([usual, *elsewhere])]
-    return next((found for found in looked if found.up), looked[0])
+class Finder:
+    """Finds backends of the products that have a probe."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        """Asks nothing yet."""
+        self.catalog = catalog
+        self.probes: Mapping[str, Probe] = probes()
+
+    def at(self, name: str, url: str) -> Found:
+        """What is at an address that was given for a backend of that name. Never raises for what answers there, or does not."""
+        product = self.catalog.product(name)
+        if product is None:
+            known = ", ".join(p.name for p in self.catalog.products)
+            raise NotFoundError(f"no source is called {name!r}; there are {known}, and names that begin so and a dash")
+        return replace(self._look(product.name, url.rstrip("/")), name=name)
+
+    def here(self) -> list[Found]:
+        """What runs on this machine, and what data sources of a Grafana here point to."""
+        there = machine.engine()
+        looked = [found for product in self.probes for found in self._of(product, there)]
+        claimed = {found.url: found for found in reversed(looked) if found.up}  # by the first that says it knows the place
+        every = [f for f in looked if claimed.get(f.url, f) is f]
+        lacking = [product for product in ALWAYS if not _of(product, looked)]
+        absent = [Found(p, f"http://127.0.0.1:{self.probes[p].ports[0]}", False, "not", name=p) for p in lacking]
+        return self._with_grafana([*absent, *every], self._grafana(there))
+
+    def _of(self, product: str, there: Engine | None) -> Iterator[Found]:
+        """The first that answers, else what is wrong with the first place."""
+        probe = self.probes[product]
+        urls = [*(probe.url.format(address) for address in machine.addresses(probe.ports, there)), *probe.places()]
+        looked = []
+        for url in urls:
+            looked.append(self._look(product, url))
+            if looked[-1].up:
+                break
+        yield from [f for f in looked if f.up] or looked[:1]
+
+    def _look(self, product: str, url: str) -> Found:
+        probe = self.probes.get(product, Probe())
+        try:
+            seen = probe.look(url) if probe.look else Seen(self._ping(product, url))
+        except SourceError as error:
+            return Found(product, url, False, error.reason, name=product)
+        except (ValueError, TypeError, KeyError, AttributeError, IndexError):
+            title = next(p.title for p in self.catalog.products if p.name == product)
+            return Found(product, url, False, f"answers, but not like {title}", name=product)
+        return Found(product, url, seen.usable, seen.detail, seen.projects, seen.services, seen.settings, product, probe.page)
+
+    def _ping(self, product: str, url: str) -> str:
+        of = next(p.tool for p in self.catalog.products if p.name == product)
+        spec = next(t for t in self.catalog.tools if t.name == of)
+        tool = make_tool(spec, Backend(url=url), Limits(seconds=TIMEOUT_S), product)
+        if tool is None:
+            raise SourceError(product, "nothing here can ask it")
+        close = getattr(tool, "close", None)
+        try:
+            return tool.ping()
+        finally:
+            if close is not None:
+                close()
+
+    def _grafana(self, there: Engine | None) -> Grafana | None:
+        urls = (f"http://{address}" for address in machine.addresses(machine.GRAFANA_PORTS, there))
+        return next((found for url in urls if (found := machine.grafana(url)) is not None), None)
+
+    def _with_grafana(self, found: list[Found], grafana: Grafana | None) -> list[Found]:
+        """With links into a Grafana, and with the backends that only its data sources name."""
+        if grafana is None:
+            return found
+        linked = [self._linked(one, grafana) for one in found]
+        known = {one.url for one in linked}
+        for source in grafana.sources[:_MOST_DATA_SOURCES]:
+            url = _address(source)
+            if url.startswith(("http://", "https://")) and url not in known:
+                linked += self._behind(source, url, grafana, [one.name for one in linked if one.up])
+                known.add(url)
+        return linked
+
+    def _linked(self, one: Found, grafana: Grafana) -> Found:
+        probe = self.probes.get(one.tool, Probe())
+        if not one.up or not probe.explored:
+            return one
+        of = grafana.of(probe.grafana)
+        uid = next((s.uid for s in (*(s for s in of if _address(s) == one.url), *of)), "")
+        if grafana.told and not uid:
+            return one
+        return replace(one, settings={**one.settings, "grafana": grafana.url, "datasource": uid})
+
+    def _behind(self, source: DataSource, url: str, grafana: Grafana, taken: Sequence[str]) -> Iterator[Found]:
+        for product, probe in self.probes.items():
+            if source.kind in probe.grafana and (one := self._look(product, url)).up:
+                name = product if product not in taken else f"{product}-{_slug(source.name) or len(taken)}"
+                links = {"grafana": grafana.url, "datasource": source.uid} if probe.explored else {}
+                yield replace(one, name=name, page=False, settings={**one.settings, **links})
+                return
 
 
-def others(there: Engine | None) -> list[Found]:
-    """What else runs here: what a tool can read at once is ``up``; of the rest the detail says what to put in."""
-    found = []
-    if there is not None:
-        found.append(Found("containers", f"unix://{DOCKER}", True, f"Docker, {there.containers} containers", there.projects))
-    for address in addresses("redis", there)[:1]:
-        up = redis_answers(address)
-        told = "Redis" if up else "Redis that wants a password: put it in as redis://:PASSWORD@HOST:PORT/0"
-        found.append(Found("redis", f"redis://{address}/0", up, told))
-    for address in addresses("postgres", there)[:1]:
-        told = "PostgreSQL: put in a user that may read pg_stat_activity (role pg_monitor)"
-        found.append(Found("postgres", f"postgresql://USER:PASSWORD@{address}/DATABASE", False, told))
-    return found
-
-
-def unread(there: Engine | None) -> list[str]:
-    """Sentences on what runs here and no tool reads yet."""
-    names = {"mysql": "MySQL or MariaDB", "loki": "Loki", "tempo": "Tempo"}
-    told = []
-    for kind, title in names.items():
-        told += [f"{title} at {at}: no tool reads it; its exporter's metrics are read" for at in addresses(kind, there)]
-    context = kubernetes_context()
-    return told + ([f"Kubernetes context {context}: read through Prometheus (kube-state-metrics, cAdvisor)"] if context else [])
-
-
-def grafana(there: Engine | None) -> tuple[str, str]:
-    """The address of a Grafana here and the uid of its Prometheus data source; "" for what is not there."""
-    for address in addresses("grafana", there):
-        sources = grafana_sources(f"http://{address}")
-        if sources is not None:
-            return f"http://{address}", sources.get("prometheus", "")
-    return "", ""
-
-
-def discover(tool: str, url: str, timeout_s: float = 3.0) -> Found:
-    """Ask an address for what the tool of that name would say. Never raises: an address that is wrong is not ``up``."""
-    looks: dict[str, Callable[[httpx.Client, str], Found]] = {
-        "prometheus": _prometheus,
-        "jaeger": _jaeger,
-        "elasticsearch": _elasticsearch,
-    }
-    url = url.rstrip("/")
-    try:
-        with httpx.Client(timeout=timeout_s, follow_redirects=False) as client:
-            return looks[tool](client, url)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return Found(tool, url, False, f"does not answer ({type(error).__name__})")
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return Found(tool, url, False, f"answers, but not like {tool.capitalize()}")
-
-
-def project_of(found: list[Found]) -> str:
-    """The project that most backends name; "" when none names any. Containers are asked where no other backend names one."""
+def project_of(found: Sequence[Found], catalog: Catalog) -> str:
+    """The project that most backends name; "" when none does. What runs containers is asked where no other names one."""
     votes: Counter[str] = Counter()
-    telling = [one for one in found if one.tool != "containers" and one.projects]
+    engines = {p.name for p in catalog.products if p.tool == "containers"}
+    telling = [one for one in found if one.tool not in engines and one.projects]
     for one in telling or found:
         votes.update({name: 1_000_000 + count for name, count in one.projects.items()})
     return max(sorted(votes), key=votes.__getitem__) if votes else ""
 
 
-def _get(client: httpx.Client, url: str, **parameters: str) -> Any:
-    return client.get(url, params=parameters).raise_for_status().json()
+def _address(source: DataSource) -> str:
+    return source.url.rstrip("/").replace("//localhost:", "//127.0.0.1:")
 
 
-def _prometheus(client: httpx.Client, url: str) -> Found:
-    version = str(_get(client, f"{url}/api/v1/status/buildinfo")["data"]["version"])
-    projects = {str(name): 1 for name in _get(client, f"{url}/api/v1/label/project/values")["data"]}
-    services = tuple(str(name) for name in _get(client, f"{url}/api/v1/label/service/values")["data"][:_SHOWN])
-    named = f", {len(services)} services" if services else ""
-    return Found("prometheus", url, True, f"Prometheus {version}{named}", projects, services)
+def _of(product: str, found: Sequence[Found]) -> list[Found]:
+    return [one for one in found if one.tool == product]
 
 
-def _jaeger(client: httpx.Client, url: str) -> Found:
-    services = tuple(str(name) for name in _get(client, f"{url}/api/services")["data"] or ())
-    return Found("jaeger", url, True, f"Jaeger, {len(services)} services", {}, services[:_SHOWN])
-
-
-def _elasticsearch(client: httpx.Client, url: str) -> Found:
-    try:
-        version = str(_get(client, url)["version"]["number"])
-    except httpx.HTTPStatusError:  # a role that may only search is not told it
-        version = "of a version that it does not tell"
-    listed = _get(client, f"{url}/_cat/indices/logs-*", format="json", h="index,docs.count")
-    projects = {str(i["index"]).removeprefix("logs-"): int(i["docs.count"] or 0) for i in listed}
-    return Found("elasticsearch", url, True, f"Elasticsearch {version}, {len(projects)} indices of logs", projects)
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]

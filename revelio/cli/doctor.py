@@ -17,7 +17,6 @@ from revelio.cli.output import Json, console, emit
 from revelio.errors import RevelioError
 
 if TYPE_CHECKING:
-    from revelio.catalog import Catalog
     from revelio.coverage import Coverage
     from revelio.service import Service
     from revelio.settings import Settings
@@ -104,10 +103,6 @@ def _try(what: str, look: Callable[[], str], remedy: str) -> Finding:
         return Finding(what, "broken", str(error), remedy)
 
 
-def _size(catalog: Catalog) -> str:
-    return f"{len(catalog.tools)} tools, {len(catalog.templates)} templates"
-
-
 def _incidents(service: Service, settings: Settings) -> Finding:
     try:
         found = service.recorded()
@@ -142,9 +137,15 @@ def print_coverage(system: str, seen: Coverage) -> None:
     for note in seen.notes:
         screen.print(Text(f"  {note}", "yellow"))
     for reason, count in templates.why_not.items():
+        if reason.endswith("is not connected"):
+            continue  # what to connect stands below
         screen.print(Text(f"  {reason}: {count} questions", "dim"))
     for sentence in reasons(signals):
         screen.print(Text(f"  not seen: {sentence}", "dim"))
+    if seen.to_connect:
+        screen.print(Text("  To see more, connect (`revelio init --out more.toml` looks for them here):"))
+    for sentence in seen.to_connect:
+        screen.print(Text(f"    {sentence}", "dim"))
 
 
 def _optional_parts() -> Iterator[Finding]:

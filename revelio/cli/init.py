@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as jsonlib
 import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +17,6 @@ from revelio.errors import InvalidInputError, NotFoundError
 if TYPE_CHECKING:
     from revelio.cli.discovery import Found
     from revelio.coverage import Coverage
-    from revelio.discovery.machine import Engine
 
 _HEAD = """# Settings of Revelio, written by `revelio init`. All there are: revelio docs settings.
 # The environment wins over this file: REVELIO_PORT=9000, REVELIO_SYSTEMS__NAME__WINDOW_S=60.
@@ -37,6 +36,9 @@ _PROFILE = """# Discovery finds these out; set one where it is wrong, below [sys
 
 
 def init(
+    source: Annotated[
+        list[str] | None, typer.Option("--source", metavar="NAME=URL", help="A source, such as loki=http://loki:3100.")
+    ] = None,
     prometheus: Annotated[str | None, typer.Option("--prometheus", metavar="URL", help="Where Prometheus is.")] = None,
     jaeger: Annotated[str | None, typer.Option("--jaeger", metavar="URL", help="Where Jaeger's query service is.")] = None,
     elasticsearch: Annotated[str | None, typer.Option("--elasticsearch", metavar="URL", help="Where Elasticsearch is.")] = None,
@@ -51,42 +53,52 @@ def init(
     """Find backends, write a revelio.toml that works at once, and say what can be seen with it.
 
     Where no address is given, this machine is looked at: usual ports, the ports that containers publish, a Kubernetes
-    context, a Grafana. Nothing is sent but questions.
+    context, a Grafana and its data sources. Nothing is sent but questions.
 
     \b
     Examples:
       revelio init
       revelio init --prometheus http://prometheus:9090 --system shop
+      revelio init --source loki=http://loki:3100 --source loki-payments=http://loki.payments:3100
       revelio init --jaeger http://jaeger:16686 --out /etc/revelio.toml --force
     """
-    from revelio.cli.discovery import WELL_KNOWN, look_for, others, project_of, unread
-    from revelio.discovery.machine import engine
+    from revelio.catalog import bundled_catalog
+    from revelio.cli.discovery import Finder, project_of
 
     path = out or Path(os.environ.get("REVELIO_CONFIG") or "revelio.toml")
     if path.exists() and not force:
         raise InvalidInputError(f"{path} is there already; --force replaces it, --out writes elsewhere")
-    given = {"prometheus": prometheus, "jaeger": jaeger, "elasticsearch": elasticsearch}
-    there = engine() if not any(given.values()) else None  # what is named is meant, not what else runs here
-    backends = [look_for(tool, given[tool], there) for tool in WELL_KNOWN]
-    found = backends if any(given.values()) else [*backends, *others(there)]
+    given = _given(source or [], {"prometheus": prometheus, "jaeger": jaeger, "elasticsearch": elasticsearch})
+    catalog = bundled_catalog()
+    finder = Finder(catalog)
+    found = [finder.at(name, url) for name, url in given.items()] if given else finder.here()
     if not json:
-        table("", ("", "address", ""), [("found" if f.up else "absent", f.url, f.detail) for f in found])
-    wrong = [f for f in backends if given[f.tool] and not f.up]
+        table("", ("", "source", "address", ""), [("found" if f.up else "absent", f.name, f.url, f.detail) for f in found])
+    wrong = [f for f in found if given and not f.up]
     if wrong or not any(f.up for f in found):
         named = "; ".join(f"{f.url} {f.detail}" for f in wrong) or "no backend answers at its usual port on this machine"
         raise NotFoundError(f"{named}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090")
-    carried = project if project is not None else project_of(found)
+    carried = project if project is not None else project_of(found, catalog)
     name = system or _name(carried) or "mine"
-    _write(path, settings_text(name, carried, found, _grafana(found, there)), force=force)
+    _write(path, settings_text(name, carried, found), force=force)
     if json:
         emit({"file": str(path), "system": name, "project": carried, "backends": found, "coverage": _coverage(path, name)})
         return
     if not carried:
         say("No backend names a project, so everything that they hold is taken for one system; --project NAME narrows it.")
-    for sentence in unread(there) if not any(given.values()) else ():
-        say(sentence)
     _print_coverage(name, _coverage(path, name))
     say(f'Wrote {path}. Now: revelio recommend "what a user noticed"')
+
+
+def _given(sources: Sequence[str], named: Mapping[str, str | None]) -> dict[str, str]:
+    """Addresses that were given, by the name of the backend."""
+    found = {name: url for name, url in named.items() if url is not None}
+    for one in sources:
+        name, equals, url = one.partition("=")
+        if not equals or not name or not url:
+            raise InvalidInputError(f"--source {one} is not NAME=URL, such as loki=http://loki:3100")
+        found[name] = url
+    return found
 
 
 def _coverage(path: Path, name: str) -> Coverage:
@@ -110,35 +122,28 @@ def _print_coverage(name: str, seen: Coverage) -> None:
     print_coverage(name, seen)
 
 
-def _grafana(found: Sequence[Found], there: Engine | None) -> str:
-    """Settings of the Grafana that shows this Prometheus; "" where none is here."""
-    from revelio.cli.discovery import grafana
-
-    if not any(f.tool == "prometheus" and f.up and "127.0.0.1" in f.url for f in found):
-        return ""
-    address, uid = grafana(there)
-    if not address:
-        return ""
-    mark, told = ("", "") if uid else ("# ", "   # the uid of the data source; Grafana wants a login before it tells")
-    return f"{mark}grafana = {quoted(address)}\n{mark}datasource = {quoted(uid)}{told}\n"
-
-
-def settings_text(name: str, project: str, found: Sequence[Found], grafana: str = "") -> str:
-    """The file. Backends that were not found stand in it as comments; ``grafana`` are further settings of Prometheus."""
+def settings_text(name: str, project: str, found: Sequence[Found]) -> str:
+    """The file. Backends that were not found, or that lack something, stand in it as comments."""
     lines = [_HEAD.format(name=quoted(name))]
     about = "a project or namespace in Prometheus narrows to it; logs are in the index logs-PROJECT"
     lines.append(f"project = {quoted(project or name)}   # {about}\n{_TIMES}")
     for one in found:
         mark = "" if one.up else "# "
         note = one.detail if one.up else f"{one.detail} there when this was written"
-        lines.append(
-            f"\n# {_one_line(note)}\n{mark}[systems.{quoted(name)}.backends.{one.tool}]\n{mark}url = {quoted(one.url)}\n"
-        )
-        if one.tool in ("prometheus", "jaeger"):
-            lines.append(f"{mark}link = {quoted(one.url)}   # as a browser reaches it, for links\n")
+        lines.append(f"\n# {_one_line(note)}\n{mark}[systems.{quoted(name)}.backends.{one.name}]\n")
+        lines += [f"{mark}{setting}\n" for setting in _settings(one)]
         if one.tool == "prometheus":
-            lines.append(grafana + _PROFILE.format(name=quoted(name)))
+            lines.append(_PROFILE.format(name=quoted(name)))
     return "".join(lines)
+
+
+def _settings(one: Found) -> Iterator[str]:
+    yield f"url = {quoted(one.url)}"
+    if one.page:
+        yield f"link = {quoted(one.url)}   # as a browser reaches it, for links"
+    for setting, value in one.settings.items():
+        told = "" if value else "   # the uid of the data source; Grafana wants a login before it tells"
+        yield f"{'' if value else '# '}{setting} = {quoted(value)}{told}"
 
 
 def quoted(text: str) -> str:

@@ -1,12 +1,10 @@
-"""What runs on this machine: containers and the ports that they publish, a Kubernetes context, servers at their usual ports."""
+"""What runs on this machine: containers and the ports that they publish, servers at their usual ports, a Grafana."""
 
 from __future__ import annotations
 
-import os
-import re
 import socket
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,19 +12,7 @@ from typing import Any
 import httpx
 
 DOCKER = "/var/run/docker.sock"
-
-USUAL_PORTS: Mapping[str, tuple[int, ...]] = {
-    "prometheus": (9090, 8428),
-    "jaeger": (16686,),
-    "elasticsearch": (9200,),
-    "redis": (6379,),
-    "postgres": (5432,),
-    "mysql": (3306,),
-    "loki": (3100,),
-    "tempo": (3200,),
-    "grafana": (3000,),
-}
-"""Ports by what usually listens there."""
+GRAFANA_PORTS = (3000,)
 
 _TIMEOUT_S = 2.0
 
@@ -56,46 +42,48 @@ def engine(path: str = DOCKER) -> Engine | None:
         return None
 
 
-def addresses(tool: str, there: Engine | None) -> tuple[str, ...]:
-    """Where a server of this kind may listen on this machine, as ``host:port``."""
-    ports = list(USUAL_PORTS[tool])
-    for usual in USUAL_PORTS[tool]:
-        ports += there.published.get(usual, ()) if there else ()
-    return tuple(f"127.0.0.1:{port}" for port in dict.fromkeys(ports) if _listens(port))
+def addresses(ports: Iterable[int], there: Engine | None) -> tuple[str, ...]:
+    """Where a server with these usual ports listens here, as ``host:port``: on one, or where a container publishes it."""
+    usual = tuple(ports)
+    published = (port for inside in usual for port in (there.published.get(inside, ()) if there else ()))
+    return tuple(f"127.0.0.1:{port}" for port in dict.fromkeys([*usual, *published]) if _listens(port))
 
 
-def redis_answers(address: str) -> bool:
-    """Whether a Redis without a password listens there."""
-    host, _, port = address.rpartition(":")
-    try:
-        with socket.create_connection((host, int(port)), _TIMEOUT_S) as connection:
-            connection.settimeout(_TIMEOUT_S)
-            connection.sendall(b"PING\r\n")
-            return connection.recv(16).startswith(b"+PONG")
-    except OSError:
-        return False
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """A data source of a Grafana."""
+
+    kind: str
+    uid: str
+    name: str
+    url: str
 
 
-def kubernetes_context() -> str:
-    """The name of the context that kubectl would use; "" where there is none."""
-    path = Path(os.environ.get("KUBECONFIG", "").split(os.pathsep)[0] or Path.home() / ".kube" / "config")
-    try:
-        found = re.search(r"^current-context:\s*\"?([^\s\"]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return found[1] if found else ""
+@dataclass(frozen=True, slots=True)
+class Grafana:
+    """A Grafana and its data sources; ``told`` is false where it wants a login before it tells of them."""
+
+    url: str
+    told: bool
+    sources: tuple[DataSource, ...] = ()
+
+    def of(self, kinds: Iterable[str]) -> tuple[DataSource, ...]:
+        """Its data sources of these kinds."""
+        wanted = frozenset(kinds)
+        return tuple(source for source in self.sources if source.kind in wanted)
 
 
-def grafana_sources(url: str) -> dict[str, str] | None:
-    """The uid of each kind of data source of a Grafana; empty where it wants a login first, None where none answers."""
+def grafana(url: str) -> Grafana | None:
+    """The Grafana at an address; None where none answers."""
     try:
         with httpx.Client(timeout=_TIMEOUT_S) as client:
             if "database" not in client.get(f"{url}/api/health").raise_for_status().json():
                 return None
             answer = client.get(f"{url}/api/datasources")
             listed = answer.json() if answer.status_code == 200 else []
-        return {str(one["type"]): str(one["uid"]) for one in reversed(listed)}
-    except (httpx.HTTPError, ValueError, TypeError, KeyError):
+        found = (DataSource(str(s["type"]), str(s["uid"]), str(s.get("name", "")), str(s.get("url") or "")) for s in listed)
+        return Grafana(url, answer.status_code == 200, tuple(found))
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pkgutil import resolve_name
 from typing import cast
 
@@ -13,6 +14,7 @@ from revelio.extras import extras_for
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Tool
 from revelio.tools.not_installed import NotInstalled
+from revelio.tools.probe import Probe
 
 Factory = Callable[[ToolSpec, Backend, Limits], Tool]
 
@@ -37,6 +39,16 @@ PRODUCTS = {
     "kubernetes": "revelio.tools.kubernetes.tool:Kubernetes",
 }
 """Implementation by product, of those that no tool is named after."""
+
+
+PROBED = ("prometheus", "jaeger", "elasticsearch", "containers", "postgres", "redis", "loki", "tempo", "kubernetes")
+"""Packages of tools whose backends can be found."""
+
+
+def probes() -> dict[str, Probe]:
+    """How each product is found that can be, by its name."""
+    modules = (import_module(f"revelio.tools.{package}.probe") for package in PROBED)
+    return {name: probe for module in modules for name, probe in module.PROBES.items()}
 
 
 def make_tool(

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from revelio.cli.discovery import WELL_KNOWN, Found, discover, project_of
+from revelio.catalog import bundled_catalog
+from revelio.cli.discovery import ALWAYS, Finder, Found, project_of
 from revelio.cli.init import quoted, settings_text
 from revelio.conventions import conventions, recorded_profile
 from tests.cli.made import CommandLine
@@ -55,7 +56,7 @@ def backends() -> Iterator[HTTPServer]:
         server.expect_request("/api/v1/query_range").respond_with_handler(curve)
         server.expect_request("/api/services").respond_with_json({"data": ["cart"]})
         server.expect_request("/").respond_with_json({"version": {"number": "8.17.0"}})
-        server.expect_request("/_cat/indices/logs-*").respond_with_json([{"index": "logs-shop", "docs.count": "12"}])
+        server.expect_request("/_cat/indices").respond_with_json([{"index": "logs-shop", "docs.count": "12"}])
         yield server
 
 
@@ -64,17 +65,16 @@ def alone(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     """The command line where nothing is set and nothing answers at the usual ports."""
     for variable in ("REVELIO_SYSTEMS", "REVELIO_INCIDENTS"):
         monkeypatch.delenv(variable)
-    for tool in WELL_KNOWN:
-        monkeypatch.setitem(WELL_KNOWN, tool, "http://127.0.0.1:9")
     monkeypatch.setattr("revelio.discovery.machine.engine", lambda: None)
     monkeypatch.setattr("revelio.discovery.machine._listens", lambda port: False)
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
     return revelio
 
 
 def test_what_it_writes_works_at_once(alone: CommandLine, backends: HTTPServer) -> None:
     url = backends.url_for("/")
     ran = alone("init", "--prometheus", url)
-    assert ran.code == 0 and "Prometheus 2.42.0, 2 services" in ran.out and "absent" in ran.out
+    assert ran.code == 0 and "Prometheus 2.42.0, 2 services" in ran.out
     written = tomllib.loads(Path("revelio.toml").read_text(encoding="utf-8"))
     assert written["systems"]["shop"]["project"] == "shop"
     assert set(written["systems"]["shop"]["backends"]) == {"prometheus"}
@@ -87,17 +87,33 @@ def test_what_it_writes_works_at_once(alone: CommandLine, backends: HTTPServer) 
 
 def test_an_elasticsearch_that_does_not_tell_its_version_is_one_all_the_same(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/").respond_with_json({"error": "not for this role"}, status=403)
-    httpserver.expect_request("/_cat/indices/logs-*").respond_with_json([{"index": "logs-shop", "docs.count": "12"}])
-    found = discover("elasticsearch", httpserver.url_for("/"))
+    httpserver.expect_request("/_cat/indices").respond_with_json([{"index": "logs-shop", "docs.count": "12"}])
+    found = Finder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
     assert found.up and found.projects == {"shop": 12}
 
 
 def test_usual_ports_are_looked_at(alone: CommandLine, backends: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    for tool in WELL_KNOWN:
-        monkeypatch.setitem(WELL_KNOWN, tool, backends.url_for("/"))
+    hosts = {9090: "localhost", 16686: "127.0.0.1", 9200: "127.1"}  # the same server thrice
+    places = {port: (f"{host}:{backends.port}",) for port, host in hosts.items()}
+    monkeypatch.setattr("revelio.discovery.machine.addresses", lambda ports, there: places.get(ports[0] if ports else 0, ()))
     made = alone("init", "--json").json
     assert (made["system"], made["project"]) == ("shop", "shop")
-    assert [b["up"] for b in made["backends"]] == [True, True, True]
+    assert {b["tool"] for b in made["backends"] if b["up"]} == set(ALWAYS)
+
+
+def test_sources_are_named_one_by_one(alone: CommandLine, backends: HTTPServer) -> None:
+    url = backends.url_for("/").rstrip("/")
+    made = alone("init", "--source", f"prometheus-eu={url}", "--source", f"jaeger={url}")
+    assert made.code == 0, made.err
+    written = tomllib.loads(Path("revelio.toml").read_text(encoding="utf-8"))
+    assert written["systems"]["shop"]["backends"]["prometheus-eu"]["url"] == url
+    assert set(written["systems"]["shop"]["backends"]) == {"prometheus-eu", "jaeger"}
+
+
+@pytest.mark.parametrize(("wrong", "why"), [("loki", "is not NAME=URL"), ("carrots=http://127.0.0.1:9", "no source is called")])
+def test_a_source_that_is_none_is_refused(alone: CommandLine, wrong: str, why: str) -> None:
+    ran = alone("init", "--source", wrong)
+    assert ran.code == 1 and why in ran.err
 
 
 def test_file_that_is_there_stays_without_force(alone: CommandLine, backends: HTTPServer) -> None:
@@ -123,13 +139,13 @@ def test_address_that_is_wrong_is_named(alone: CommandLine, wrong: str) -> None:
 
 
 @pytest.mark.parametrize("body", ["{}", "[]", "null", "<html>", '{"data": 3}', '{"version": 3}'])
-@pytest.mark.parametrize("tool", sorted(WELL_KNOWN))
+@pytest.mark.parametrize("tool", ["prometheus", "jaeger", "elasticsearch", "opensearch", "victoriametrics", "loki", "tempo"])
 def test_something_else_at_the_address_is_told_apart(httpserver: HTTPServer, tool: str, body: str) -> None:
     httpserver.expect_request("/").respond_with_data(body)
-    for path in ("/api/services", "/api/v1/status/buildinfo"):
+    for path in ("/api/services", "/api/v1/status/buildinfo", "/loki/api/v1/labels", "/api/search/tag/service.name/values"):
         httpserver.expect_request(path).respond_with_data(body)
-    found = discover(tool, httpserver.url_for("/"))
-    assert not found.up or (tool == "jaeger" and not found.services)
+    found = Finder(bundled_catalog()).at(tool, httpserver.url_for("/"))
+    assert not found.up or (tool in ("jaeger", "tempo") and not found.services)
 
 
 def test_folder_that_cannot_be_written_is_an_error(alone: CommandLine, backends: HTTPServer) -> None:
@@ -143,13 +159,13 @@ def test_output_to_a_pipe_has_no_colour(alone: CommandLine, backends: HTTPServer
 
 def test_project_that_most_backends_name_is_taken() -> None:
     found = [Found("a", "", True, "", {"x": 1, "y": 1}), Found("b", "", True, "", {"y": 5}), Found("c", "", True, "", {"z": 900})]
-    assert project_of(found) == "y"
-    assert project_of([]) == ""
+    assert project_of(found, bundled_catalog()) == "y"
+    assert project_of([], bundled_catalog()) == ""
 
 
 @given(st.text(), st.text(), st.text())
 def test_any_name_is_written_as_it_is(name: str, project: str, detail: str) -> None:
-    found = [Found(tool, url, tool != "jaeger", detail) for tool, url in URLS.items()]
+    found = [Found(tool, url, tool != "jaeger", detail, name=tool) for tool, url in URLS.items()]
     read = tomllib.loads(settings_text(name, project, found))["systems"][name]
     assert read["project"] == (project or name)
     assert {t: b["url"] for t, b in read["backends"].items()} == {t: u for t, u in URLS.items() if t != "jaeger"}

@@ -17,10 +17,11 @@ T = TypeVar("T")
 
 PAGE, MOST_PAGES = 250, 8
 _AT_ONCE = 6
-_METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """The form in which config maps and secrets are asked for: without what they hold."""
 
 _APPS, _CORE = "/apis/apps/v1", "/api/v1"
+ALL_PODS = f"{_CORE}/pods"
 _LISTS = {
     "pods": _CORE,
     "events": _CORE,
@@ -79,7 +80,7 @@ def _listed(source: str, fetch: Fetcher, name: str, namespace: str) -> list[Obje
     """The objects of one list; None where the account may not read it, or this version does not have it."""
     within = "" if name == "nodes" else f"/namespaces/{quote(namespace, safe='')}"
     path = f"{_LISTS[name]}{within}/{name}"
-    accept = _METADATA if name in _NAMES_ONLY else "application/json"
+    accept = METADATA if name in _NAMES_ONLY else "application/json"
     items: list[Object] = []
     params = {"limit": str(PAGE)}
     for _ in range(MOST_PAGES):

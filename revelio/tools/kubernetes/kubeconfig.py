@@ -21,6 +21,19 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _SECRETS = {"token": "token", "token_file": "tokenFile", "user": "username", "password": "password"}
 
 
+def kubeconfig_path() -> Path:
+    """The file that kubectl reads."""
+    return Path(os.environ.get("KUBECONFIG", "").split(os.pathsep)[0] or "~/.kube/config").expanduser()
+
+
+def own_namespace() -> list[str]:
+    """The namespace of the pod that this runs in; empty outside of one."""
+    try:
+        return [(_ACCOUNT / "namespace").read_text(encoding="utf-8").strip()]
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
 def resolved(source: str, backend: Backend, folder: Path) -> Backend:
     """The backend with the address and the credentials that its url stands for; ``SourceError`` says what is wrong.
 
@@ -33,8 +46,7 @@ def resolved(source: str, backend: Backend, folder: Path) -> Backend:
     if backend.url.partition("#")[0].partition(":")[0] != KUBECONFIG:
         return backend
     place, _, context = backend.url.removeprefix(KUBECONFIG).removeprefix(":").partition("#")
-    usual = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0] or "~/.kube/config"
-    path = Path(place or usual).expanduser()
+    path = Path(place).expanduser() if place else kubeconfig_path()
     try:
         read = read_yaml(read_bounded(path).decode("utf-8"))
         return _of_context(source, backend, read, context or str(read["current-context"]), path, folder)

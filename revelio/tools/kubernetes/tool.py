@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 import threading
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
@@ -13,10 +14,10 @@ from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
-from revelio.tools.fetch import Fetcher
+from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.kubernetes.changes import changes_in
-from revelio.tools.kubernetes.cluster import Cluster, look
-from revelio.tools.kubernetes.kubeconfig import resolved
+from revelio.tools.kubernetes.cluster import ALL_PODS, METADATA, Cluster, look
+from revelio.tools.kubernetes.kubeconfig import own_namespace, resolved
 from revelio.tools.kubernetes.seen import Seen
 from revelio.tools.kubernetes.views import VIEWS
 from revelio.tools.links import encodable
@@ -69,6 +70,15 @@ class Kubernetes:
         if not isinstance(version, str):
             raise SourceError(self.name, f"{self._client().url} does not answer like Kubernetes; is its url right?")
         return f"Kubernetes {version}"
+
+    def namespaces(self) -> Counter[str]:
+        """How many pods each namespace has; that of its own account alone where it may not list them all."""
+        try:
+            answer = self._client().get(ALL_PODS, {"limit": "500"}, METADATA)
+        except StatusError:
+            return Counter(own_namespace())
+        items = answer.get("items") if isinstance(answer, dict) else None
+        return Counter(str(item["metadata"]["namespace"]) for item in items or ())
 
     def snapshot(self, scope: Scope) -> Evidence:
         """Every workload of the namespace, and its changes since the baseline: one request a list."""

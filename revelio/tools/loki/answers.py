@@ -49,10 +49,11 @@ def points_in(source: str, answer: object) -> list[tuple[Mapping[str, str], dict
 
 def names_in(source: str, answer: object) -> list[str]:
     """The names of labels, or the values of one."""
-    data = answer.get("data") if isinstance(answer, dict) else None
-    if data is not None and not isinstance(data, list):
+    said = answer if isinstance(answer, dict) else {}
+    data = said.get("data") or []  # left out where there are none
+    if said.get("status") != "success" or not isinstance(data, list):
         raise _foreign(source)
-    return [str(name) for name in data or []]
+    return [str(name) for name in data]
 
 
 def _results(source: str, answer: object, kind: str, labels: str, values: str) -> Iterator[tuple[dict[str, str], list[object]]]:

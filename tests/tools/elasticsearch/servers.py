@@ -23,6 +23,7 @@ import pytest
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
 from revelio.tools.elasticsearch.tool import ElasticsearchLogs
+from revelio.tools.registry import probes
 from revelio.types import Window
 from tests.foreign.programs import free_port
 from tests.tools.conftest import bound, spec
@@ -196,6 +197,7 @@ def _record(name: str) -> None:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         real, scope = stack.enter_context(SERVERS[name](place))
         between = stack.enter_context(recorded(name, scope, real))
+        probes()[name].look(between)  # type: ignore[misc]
         for schema in SCHEMAS:
             asking = stack.enter_context(log_store(between, schema))
             asking.ping()

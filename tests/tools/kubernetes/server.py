@@ -111,6 +111,7 @@ if __name__ == "__main__":
         between = stack.enter_context(recorded("kubernetes", scope, real.url, {"Authorization": f"Bearer {TOKEN}"}))
         tool = stack.enter_context(kubernetes(Backend(url=between)))
         tool.ping()
+        tool.namespaces()
         tool.snapshot(scope)
         for template, bindings in QUESTIONS:
             tool.run(bound(template, **bindings), scope)

@@ -46,6 +46,7 @@ def test_an_api_server_shows_what_happened_in_the_shop(asked: tuple[Backend, Sco
 
 def shows_the_shop(tool: Kubernetes, scope: Scope) -> None:
     assert tool.ping().startswith("Kubernetes v1.")
+    assert tool.namespaces().keys() == {"shop"}
     seen = tool.snapshot(scope)
     assert [e.name for e in seen.entities] == ["cart", "orders", "payments"]
     told = {(c.entity.name, c.field) for c in seen.changes}

@@ -1,0 +1,17 @@
+"""How Jaeger is found."""
+
+from __future__ import annotations
+
+from revelio.tools.fetch import Fetcher
+from revelio.tools.probe import Probe, Seen, over_http
+
+_SHOWN = 200
+
+
+def _look(fetch: Fetcher) -> Seen:
+    answer = fetch.get("/api/services", {})
+    services = tuple(str(name) for name in answer["data"] or ())  # type: ignore[index]
+    return Seen(f"Jaeger, {len(services)} services", services=services[:_SHOWN])
+
+
+PROBES = {"jaeger": Probe((16686,), look=over_http("jaeger", _look), grafana=("jaeger",), page=True)}
