@@ -70,7 +70,7 @@ reference: .venv/.run ## write docs/reference from the program itself
 recording: .venv/.run ## type the session of docs/terminal again, with the model and incidents that are there now
 	$(BIN)/python -m revelio.cli.recording
 
-screenshots: .venv/.dev ## take the pictures of the README again, with the pages as they are now
+screenshots: .venv/.dev ## take the README's pictures again, and all pages to var/screenshots
 	$(BIN)/python -m revelio.cli.screenshots
 	$(BIN)/python .ci/decision_picture.py
 

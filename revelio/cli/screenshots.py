@@ -1,6 +1,7 @@
-"""``python -m revelio.cli.screenshots``: docs/images, the answer page of a bundled incident in light and dark, for the README.
+"""``python -m revelio.cli.screenshots``: pictures of the pages as they are now, on bundled incidents.
 
-Needs the packages of `make install` and Debian's Chromium.
+The first screen of an answer goes to docs/images, for the README; every whole page, wide and narrow, in light and dark, to
+var/screenshots, to be looked at after a change. Needs the packages of `make install` and Debian's Chromium.
 """
 
 from __future__ import annotations
@@ -16,18 +17,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import Literal
 
 import httpx
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, FloatRect, sync_playwright
 
-FOLDER = Path(__file__).parent.parent.parent / "docs" / "images"
+ROOT = Path(__file__).parent.parent.parent
+README, ALL = ROOT / "docs" / "images", ROOT / "var" / "screenshots"
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
 WIDTH, HEIGHT = 1200, 1300
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+WIDTHS = (1280, 390)
+_LONGEST = 6000
+"""Pixels of a page from its top that are worth a picture."""
 _SECONDS = 120.0
 _QUALITY = 80
 _CURVE = 8
@@ -69,27 +76,51 @@ def answer(address: str) -> str:
     return f"{address}/r/{best[1]}"
 
 
-def pictures(browser: Browser, page_address: str) -> Iterator[tuple[str, bytes]]:
-    """Names and PNG files of the page in both colour schemes."""
-    for scheme in ("light", "dark"):
+def first_screens(browser: Browser, page_address: str) -> Iterator[Path]:
+    """The first screen of a page in both colour schemes, for the README."""
+    README.mkdir(exist_ok=True)
+    for scheme in SCHEMES:
         context = browser.new_context(
             viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme, timezone_id="Europe/London"
         )
         page = context.new_page()
         page.goto(page_address, wait_until="networkidle")
-        yield f"answer-{scheme}", page.screenshot()
+        path = README / f"answer-{scheme}.webp"
+        Image.open(BytesIO(page.screenshot())).save(path, "WEBP", quality=_QUALITY, method=6)
+        yield path
         context.close()
 
 
+def whole_pages(browser: Browser, address: str, answer_address: str) -> Iterator[Path]:
+    """Every page, in each width and colour scheme."""
+    ALL.mkdir(parents=True, exist_ok=True)
+    system = httpx.get(f"{address}/api/v1/incidents", timeout=_SECONDS).json()[0]["system"]
+    pages = {name: f"{address}/{name}" for name in ("history", "systems", "catalog", "model", "settings", "api/docs")}
+    pages |= {"ask": address, "answer": answer_address, "system": f"{address}/systems/{system}", "missing": f"{address}/none"}
+    for scheme in SCHEMES:
+        for width in WIDTHS:
+            narrow = width < 600
+            context = browser.new_context(
+                viewport={"width": width, "height": 800}, color_scheme=scheme, is_mobile=narrow, has_touch=narrow
+            )
+            page = context.new_page()
+            for name, shown in pages.items():
+                page.goto(shown, wait_until="networkidle")
+                path = ALL / f"{name.partition('/')[0]}-{width}-{scheme}.png"
+                height = min(_LONGEST, page.evaluate("document.documentElement.scrollHeight"))
+                clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": height}
+                page.screenshot(path=path, full_page=True, clip=clip)
+                yield path
+            context.close()
+
+
 def main() -> None:
-    """Write both pictures."""
-    FOLDER.mkdir(exist_ok=True)
+    """Write all pictures."""
     with served() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS.split())
-        for name, png in pictures(browser, answer(address)):
-            path = FOLDER / f"{name}.webp"
-            Image.open(BytesIO(png)).save(path, "WEBP", quality=_QUALITY, method=6)
-            print(json.dumps({"picture": str(path.relative_to(FOLDER.parent.parent)), "bytes": path.stat().st_size}))
+        shown = answer(address)
+        for path in (*first_screens(browser, shown), *whole_pages(browser, address, shown)):
+            print(json.dumps({"picture": str(path.relative_to(ROOT)), "bytes": path.stat().st_size}))
         browser.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from revelio.anomaly import levels, split
@@ -69,7 +70,7 @@ def _spoken(metric: str, values: Collection[str]) -> str:
     name, space, labels = metric.partition(" ")
     head, _, last = name.removeprefix("pg_").removeprefix("redis_").rpartition("_")
     name = head if head and last in values else f"{head} {last}".strip()
-    return name.replace("_", " ") + space + labels
+    return re.sub(r"\bcpu\b", "CPU", name.replace("_", " ")) + space + labels
 
 
 def _line(name: str, series: Series, baseline: Window, window: Window) -> Line:

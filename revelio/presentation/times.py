@@ -8,6 +8,9 @@ from revelio.numbers import format_duration, format_sigma, format_value
 from revelio.question_time import Onset, ProposedTime
 from revelio.types import Recommendation
 
+_SECONDS_BELOW_S = 600.0
+"""Spans shorter than this are told to the second."""
+
 
 def time_lines(answer: Recommendation, zone: tzinfo | None = UTC) -> tuple[str, ...]:
     """Sentences for people: the window, the onset, and proposals. Times are in ``zone``, that of this machine when None."""
@@ -54,7 +57,8 @@ def _iso(moment: float, zone: tzinfo | None) -> str:
 def _span(start: float, end: float, zone: tzinfo | None) -> str:
     first, last = _at(start, zone), _at(end, zone)
     day = "" if first.date() == last.date() else f"{last:%b %d} "
-    return f"{first:%b %d %H:%M} to {day}{last:%H:%M %Z}".strip()
+    clock = "%H:%M" if end - start >= _SECONDS_BELOW_S else "%H:%M:%S"
+    return f"{first:%b %d} {first:{clock}} to {day}{last:{clock}} {last:%Z}".strip()
 
 
 def _moment(moment: float, zone: tzinfo | None) -> str:

@@ -199,7 +199,7 @@ def test_a_chart_knows_window_and_baseline_and_the_figures_of_each() -> None:
     (chart,) = evidence_panels(Result("s", 1.0, "", series=(series,)), EVIDENCE).panels
     assert isinstance(chart, Chart)
     (line,) = chart.lines
-    assert (chart.title, line.name, line.before, line.now, line.highest) == ("cpu used", "cart", 1.0, 6.0, 6.0)
+    assert (chart.title, line.name, line.before, line.now, line.highest) == ("CPU used", "cart", 1.0, 6.0, 6.0)
     assert line.values == (1.0, None, 4.0, 6.0)
     assert (chart.baseline, chart.window) == (EVIDENCE.baseline, EVIDENCE.window)
 

@@ -25,7 +25,7 @@ def test_a_series_is_a_line_with_its_bars_and_its_change() -> None:
     series = Series(Entity("container", "cart"), "cpu", "cores", times, (0.1,) * 6 + (0.8,) * 3)
     assert lines_of(Result("CPU rose", 0.9, "why", series=(series,))) == [
         "Anomalous (anomaly score 0.90): CPU rose",
-        "cart, cpu ▂▂▂▂▂▂│███ 0.1 cores → 0.8 cores",
+        "cart, CPU ▂▂▂▂▂▂│███ 0.1 cores → 0.8 cores",
     ]
 
 

@@ -12,6 +12,7 @@ from revelio.errors import InvalidInputError
 from revelio.store.history import Found, Judged, Search, asked_systems
 from webui.deps import ServiceDep
 from webui.forms import day_of
+from webui.views.answer_groups import answer_groups
 from webui.views.contexts import HistoryFilters, HistoryPage
 from webui.views.filters import shorten
 from webui.views.templating import render
@@ -44,7 +45,8 @@ def history(
     except InvalidInputError as error:
         refused = str(error)
     shown = HistoryPage(
-        answers=found.answers,
+        groups=answer_groups(found.answers),
+        shown=len(found.answers),
         total=found.total,
         first=(number - 1) * PER_PAGE + 1,
         filters=filters,

@@ -11,9 +11,8 @@ from revelio.catalog import Catalog
 from revelio.errors import CatalogError, DatasetError, NotFoundError
 from revelio.health import Health
 from revelio.service import Service
-from revelio.types import Evidence
 from webui.deps import ServiceDep, health_of
-from webui.views.contexts import BackendRow, Component, SystemPage, SystemRow, SystemsPage
+from webui.views.contexts import BackendRow, SystemPage, SystemRow, SystemsPage
 from webui.views.service_map import service_map
 from webui.views.settings import without_passwords
 from webui.views.templating import render
@@ -77,32 +76,9 @@ def _system(request: Request, name: str, service: Service, *, now: bool) -> Resp
         snapshot=seen,
         missing=missing,
         looked=now,
-        components=components(seen.evidence) if seen else (),
         map=service_map(seen.evidence) if seen else None,
     )
     return render(request, page)
-
-
-def components(evidence: Evidence) -> tuple[Component, ...]:
-    """Every component once, with all that it is and all its parts.
-
-    A name may be that of a service, its container and its log source; ``cart: GET /cart`` is a part of ``cart``; calls
-    (``a->b``) are in the map.
-    """
-    kinds: dict[str, set[str]] = {}
-    parts: dict[str, set[str]] = {}
-    for entity in evidence.entities:
-        if "->" in entity.name:
-            continue
-        owner, colon, part = entity.name.partition(": ")
-        if colon:
-            parts.setdefault(owner, set()).add(part)
-        else:
-            kinds.setdefault(owner, set()).add(entity.kind.replace("_", " "))
-    return tuple(
-        Component(name, tuple(sorted(kinds.get(name, ()))), tuple(sorted(parts.get(name, ()))))
-        for name in sorted({*kinds, *parts})
-    )
 
 
 def _backends(service: Service, name: str, health: Health) -> tuple[BackendRow, ...]:

@@ -5,6 +5,7 @@ import { Graph, layout } from "./vendor/dagre/dagre.esm.js";
 const NS = "http://www.w3.org/2000/svg";
 const HEIGHT = 34;
 const ROOM = 16;
+const LEAST = 0.85;
 
 function make(name, attributes, ...children) {
   const element = document.createElementNS(NS, name);
@@ -69,8 +70,18 @@ function details(name) {
   part.scrollIntoView({ block: "nearest" });
 }
 
-function movable(svg, whole, tools) {
-  let view = { ...whole };
+// Words that would be too small to read: the map then begins at the suspect, or at its first caller, and can be moved.
+function start(place, data, graph, all) {
+  const scale = Math.min(place.clientWidth / all.width, place.clientHeight / all.height);
+  if (scale >= LEAST) return all;
+  const [width, height] = [place.clientWidth / LEAST, place.clientHeight / LEAST];
+  const first = data.nodes.find((node) => node.mark === "suspect") ?? data.nodes.find((node) => data.calls.some((c) => c.from === node.name) && !data.calls.some((c) => c.to === node.name));
+  const at = first ? graph.node(first.name) : { x: all.x + all.width / 2, y: all.y + all.height / 2 };
+  return { x: at.x - width / 2, y: at.y - height / 2, width, height };
+}
+
+function movable(svg, whole, first, tools) {
+  let view = { ...first };
   const show = () => svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
   const zoom = (by, px = 0.5, py = 0.5) => {
     const width = Math.min(Math.max(view.width * by, whole.width / 8), whole.width * 2);
@@ -116,5 +127,6 @@ export function drawMap(place) {
   if (tools) tools.hidden = false;
   // Never larger than life: a small map stands in the middle.
   const whole = { width: Math.max(width, place.clientWidth), height: Math.max(height + 2 * ROOM, place.clientHeight) };
-  movable(svg, { x: (width - whole.width) / 2, y: (height - whole.height) / 2, ...whole }, tools);
+  const all = { x: (width - whole.width) / 2, y: (height - whole.height) / 2, ...whole };
+  movable(svg, all, start(place, data, graph, all), tools);
 }

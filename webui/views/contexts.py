@@ -10,9 +10,9 @@ from revelio.health import Health
 from revelio.ranker.versions import LastRun, Version
 from revelio.service import SystemSnapshot
 from revelio.store import Verdict as Judgement
-from revelio.store.history import FoundAnswer
 from revelio.store.resolutions import Resolution
 from revelio.types import QueryTemplate
+from webui.views.answer_groups import AnswerGroup
 from webui.views.evidence import EvidenceView
 from webui.views.model import ModelFolder
 from webui.views.service_map import ServiceMap
@@ -193,11 +193,15 @@ class AnswerPage(Page):
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage(Page):
-    """Answers that match what was typed into the filters, newest first; ``newer`` and ``older`` are addresses of pages."""
+    """Answers that match what was typed into the filters, by incident, newest first.
+
+    ``shown`` of ``total`` answers are on this page; ``newer`` and ``older`` are addresses of pages.
+    """
 
     template: ClassVar[str] = "history.html"
     here: ClassVar[str] = "history"
-    answers: tuple[FoundAnswer, ...]
+    groups: tuple[AnswerGroup, ...]
+    shown: int
     total: int
     first: int
     filters: HistoryFilters
@@ -256,20 +260,6 @@ class SystemsPage(Page):
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
-    """A component of a system: the ``kinds`` of things that have its name, and its parts, such as operations."""
-
-    name: str
-    kinds: tuple[str, ...]
-    parts: tuple[str, ...]
-
-    @property
-    def role(self) -> str:
-        """What it is first of all."""
-        return next((r for r in ("service", "database", "redis server", "container", "host") if r in self.kinds), "")
-
-
-@dataclass(frozen=True, slots=True)
 class SystemPage(Page):
     """One system. ``missing`` names the data sources that did not answer; ``looked`` is True after "Query now"."""
 
@@ -279,7 +269,6 @@ class SystemPage(Page):
     snapshot: SystemSnapshot | None
     missing: tuple[str, ...]
     looked: bool
-    components: tuple[Component, ...]
     map: ServiceMap | None
 
 

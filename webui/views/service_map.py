@@ -1,4 +1,4 @@
-"""Who calls whom, with figures on the calls, the suspect and what it drags along. A script lays it out; a table says the same."""
+"""Every component, who calls whom, the suspect and what it affects. A script lays the calls out; a table says the same."""
 
 from __future__ import annotations
 
@@ -31,20 +31,27 @@ class Call:
 class Node:
     """A component: ``mark`` is "suspect", "affected" (it calls the suspect, or a caller of it) or "".
 
-    ``inside`` is False for what is called but is no service of its own; ``signals`` are names of metrics, ``queries`` pairs
-    of id and title of an answer's queries about it.
+    ``inside`` is False for what is called but is no service of the system; ``kinds`` are what it was seen as, ``parts`` such
+    as its operations and tables; ``signals`` are names of metrics, ``queries`` pairs of id and title of an answer's queries.
     """
 
     name: str
     inside: bool
     mark: str
+    kinds: tuple[str, ...]
+    parts: tuple[str, ...]
     signals: tuple[str, ...]
     queries: tuple[tuple[str, str], ...]
+
+    @property
+    def role(self) -> str:
+        """What it is first of all."""
+        return next((r for r in ("service", "database", "redis server", "container", "host") if r in self.kinds), "")
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceMap:
-    """Components and calls; ``data`` is the same as JSON for the script that draws it."""
+    """Every component once, and the calls between them; ``data`` is what a script draws: all that takes part in calls."""
 
     nodes: tuple[Node, ...]
     calls: tuple[Call, ...]
@@ -52,29 +59,42 @@ class ServiceMap:
 
 
 def service_map(evidence: Evidence, suspects: Collection[str] = (), queries: Iterable[RankedQuery] = ()) -> ServiceMap | None:
-    """The map of the calls that the evidence names; None when it names none."""
+    """The map of all that the evidence names; None when it names nothing."""
     edges = sorted({_ends(e.name) for e in evidence.entities if e.kind == "edge" and "->" in e.name})
     edges = [e for e in edges if e[0] != e[1]]
-    if not edges:
-        return None
     figures = {_ends(s.entity.name): s for s in evidence.spans if s.entity.kind == "edge" and "->" in s.entity.name}
     calls = tuple(_call(e, figures.get(e), evidence.window.seconds) for e in edges)
-    services = {e.name for e in evidence.entities if e.kind == "service"}
+    kinds, parts = _components(evidence)
     hit = affected(edges, suspects)
     asked = [(q.query.id, q.query.title, {e.name.partition(": ")[0] for e in q.query.entities}) for q in queries]
     nodes = tuple(
         Node(
             name,
-            name in services,
+            "service" in kinds.get(name, ()),
             "suspect" if name in suspects else "affected" if name in hit else "",
-            tuple(sorted({s.metric.partition(" ")[0].replace("_", " ") for s in evidence.series if s.entity.name == name}))[
-                :_SIGNALS
-            ],
+            tuple(sorted(kinds.get(name, ()))),
+            tuple(sorted(parts.get(name, ()))),
+            _signals(evidence, name),
             tuple((id_, title) for id_, title, about in asked if name in about),
         )
-        for name in sorted({end for edge in edges for end in edge} | services)
+        for name in sorted({*kinds, *parts, *(end for edge in edges for end in edge)})
     )
-    return ServiceMap(nodes, calls, _data(nodes, calls))
+    return ServiceMap(nodes, calls, _data(nodes, calls)) if nodes else None
+
+
+def _components(evidence: Evidence) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """What each name stands for, and its parts: ``cart: GET /cart`` is a part of ``cart``."""
+    kinds: dict[str, set[str]] = {}
+    parts: dict[str, set[str]] = {}
+    for entity in evidence.entities:
+        if "->" in entity.name:
+            continue
+        owner, colon, part = entity.name.partition(": ")
+        if colon:
+            parts.setdefault(owner, set()).add(part)
+        else:
+            kinds.setdefault(owner, set()).add(entity.kind.replace("_", " "))
+    return kinds, parts
 
 
 def affected(edges: Iterable[Edge], suspects: Collection[str]) -> set[str]:
@@ -92,9 +112,10 @@ def _signals(evidence: Evidence, name: str) -> tuple[str, ...]:
 
 
 def _data(nodes: Iterable[Node], calls: Iterable[Call]) -> str:
+    drawn = {end for call in calls for end in (call.caller, call.callee)}
     return json.dumps(
         {
-            "nodes": [{"name": n.name, "inside": n.inside, "mark": n.mark} for n in nodes],
+            "nodes": [{"name": n.name, "inside": n.inside, "mark": n.mark} for n in nodes if n.inside or n.name in drawn],
             "calls": [{"from": c.caller, "to": c.callee, "failing": c.failing, "words": _words(c)} for c in calls],
         },
         separators=(",", ":"),

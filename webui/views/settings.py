@@ -52,7 +52,7 @@ def masked(name: str, value: object) -> str:
     """The value for people to see: empty as "", a secret hidden, a password within an address too."""
     if isinstance(value, (SecretStr, SecretBytes)):
         return HIDDEN if value.get_secret_value() else ""
-    text = ", ".join(map(str, value)) if isinstance(value, (list, tuple, set, frozenset)) else "" if value is None else str(value)
+    text = _spelled(value)
     if text and not isinstance(value, bool) and _SECRET.search(name.rpartition(".")[2]):
         return HIDDEN
     return without_passwords(text)
@@ -68,6 +68,13 @@ class _Leaf:
     name: str
     value: object
     about: str
+
+
+def _spelled(value: object) -> str:
+    """A value as people read it."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _leaves(model: BaseModel, prefix: str = "") -> Iterator[_Leaf]:

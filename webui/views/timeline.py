@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from revelio.numbers import format_duration
 from revelio.presentation.charts import charts
 from revelio.types import Evidence, Series, Window
 from webui.views.evidence import Chart, chart_view
@@ -13,6 +14,8 @@ from webui.views.evidence import Chart, chart_view
 _SIGNALS = ("request_rate", "error_rate", "latency_p95")
 """What users notice of a service."""
 _MOST = 40
+_RESTART_S = 60.0
+"""A start so long after a stop belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def changes(evidence: Evidence) -> tuple[Moment, ...]:
     """Every discrete change: states, limits, configuration, deployments, log patterns that are new; oldest first."""
     whole = Window(evidence.baseline.start, evidence.window.end)
     found = [
-        *((c.at, c.entity.name, c.field.replace("_", " "), c.before, c.after) for c in evidence.changes),
+        *_states(evidence),
         *_deployments(evidence),
         *_first_errors(evidence),
     ]
@@ -63,6 +66,21 @@ def changes(evidence: Evidence) -> tuple[Moment, ...]:
         Moment(at, entity, what, before, after, at >= start, _place(at, whole))
         for at, entity, what, before, after in sorted(set(found))
     )
+
+
+def _states(evidence: Evidence) -> Iterator[tuple[float, str, str, str, str]]:
+    """Recorded changes of state; a stop and the start that follows it are one restart."""
+    stops = [c for c in evidence.changes if c.field == "state" and c.before == "running"]
+    starts = [c for c in evidence.changes if c.field == "started"]
+    pairs = [(next((s for s in stops if s.entity == c.entity and 0 <= c.at - s.at <= _RESTART_S), None), c) for c in starts]
+    joined = [(stop, start) for stop, start in pairs if stop is not None]
+    for stop, start in joined:
+        away = format_duration((start.at - stop.at) * 1000)
+        yield stop.at, stop.entity.name, "restarted", "", f"running again after {away}; had {stop.after}"
+    told = [change for pair in joined for change in pair]
+    for c in evidence.changes:
+        if c not in told:
+            yield c.at, c.entity.name, c.field.replace("_", " "), c.before, c.after
 
 
 def _deployments(evidence: Evidence) -> Iterator[tuple[float, str, str, str, str]]:

@@ -462,9 +462,9 @@ def test_text_from_people_is_set_in_its_own_direction(client: TestClient) -> Non
 
 def test_a_component_is_listed_once_whatever_it_is_called(client: TestClient) -> None:
     page = client.get("/systems/shop").text
-    listed = page[page.index('class="components"') :]
+    listed = page[page.index('class="node-parts"') :]
     assert listed.count('<span class="who">cart</span>') == 1
-    assert "Seen as container, service" in listed
+    assert "Seen as container, service." in listed
 
 
 def test_a_recorded_incident_shows_evidence_at_once(client: TestClient) -> None:

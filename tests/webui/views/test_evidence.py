@@ -38,7 +38,7 @@ def test_the_table_beside_a_chart_says_the_same() -> None:
 def test_series_of_several_units_get_a_chart_each() -> None:
     one = made.throttling().series[0]
     charts = evidence_view(replace(EMPTY, series=(one, replace(one, metric="memory", unit="bytes"))), EVIDENCE).charts
-    assert [c.title for c in charts] == ["cpu throttled, s/s", "memory, bytes"]
+    assert [c.title for c in charts] == ["CPU throttled, s/s", "memory, bytes"]
 
 
 def test_lines_are_named_by_what_tells_them_apart() -> None:

@@ -26,6 +26,14 @@ def test_the_same_calls_are_the_same_map_in_any_order(edges: list[tuple[str, str
     assert (graphs[0] is None) == (not edges)
 
 
+def test_a_component_without_calls_is_listed_with_its_parts_and_not_drawn() -> None:
+    alone = (Entity("redis_server", "cache"), Entity("operation", "cache: GET"))
+    graph = service_map(Evidence(Window(30, 60), Window(0, 30), alone))
+    assert graph is not None
+    assert [(n.name, n.role, n.parts) for n in graph.nodes] == [("cache", "redis server", ("GET",))]
+    assert json.loads(graph.data)["nodes"] == []
+
+
 def test_a_cycle_and_a_call_to_itself_are_no_trouble() -> None:
     graph = service_map(seen("a->b", "b->a", "a->a", services=("a", "b", "idle")))
     assert graph is not None
