@@ -45,8 +45,8 @@ class Series:
     times: tuple[float, ...]
     values: tuple[float, ...]
 
-    # Values that are not finite are read as missing; no other figure of an incident may be.
-    __pydantic_config__ = {"allow_inf_nan": True}  # noqa: RUF012
+    # Values that are not finite are read as missing, and stored as they are; no other figure of an incident may be.
+    __pydantic_config__ = {"allow_inf_nan": True, "ser_json_inf_nan": "constants"}  # noqa: RUF012
 
 
 @dataclass(frozen=True, slots=True)
