@@ -46,6 +46,10 @@ class SourceError(RevelioError):
         super().__init__(f"{source}: {self.reason}")
 
 
+class CancelledError(RevelioError):
+    """The asker does not want the answer any more."""
+
+
 class FaultError(RevelioError):
     """A fault could not be validated, injected, verified or undone."""
 

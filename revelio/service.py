@@ -13,6 +13,7 @@ from revelio.deadline import end, until
 from revelio.errors import ArtifactError, CatalogError, NotFoundError, RevelioError, SourceError
 from revelio.health import HealthMonitor
 from revelio.metrics import Metrics
+from revelio.progress import stop_if_cancelled
 from revelio.recommend_request import RecommendRequest
 from revelio.recommender import Recommender
 from revelio.settings import Settings
@@ -63,8 +64,9 @@ class Service(Answering):
             self.store.close()
 
     def recommend(self, request: RecommendRequest) -> SavedAnswer:
-        """Rank, and save the answer. Raises what ``rank`` raises, and ``StoreError``."""
+        """Rank, and save the answer. Raises what ``rank`` raises, ``CancelledError``, and ``StoreError``."""
         answer = self.rank(request)
+        stop_if_cancelled()
         self.metrics.recommendations.labels(_yes(bool(answer.degraded)), _yes(answer.no_fault_likely)).inc()
         return self.store.save(answer, recorded=request.incident)
 

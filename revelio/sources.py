@@ -20,6 +20,11 @@ class Source:
     product: Product
     tool: Tool
 
+    @property
+    def title(self) -> str:
+        """What people call it: its product, with its name where that is another one."""
+        return self.product.title if self.name == self.product.name else f"{self.product.title} ({self.name})"
+
     def query(self, query: Query) -> Query:
         """The query in this source's language."""
         return replace(query, template=self.product.worded(query.template, self.name))
@@ -35,6 +40,11 @@ class Sources:
             Source(name, _product(catalog, name, settings.backends.get(name)) or Product(name, name, name), tool)
             for name, tool in tools.items()
         )
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """What people call each, by name."""
+        return {s.name: s.title for s in self.all}
 
     def of(self, tool: str) -> tuple[Source, ...]:
         """Those that answer questions of a tool of the catalog."""
@@ -61,7 +71,7 @@ class Sources:
             return ""
         titles = {s.product.title for s in asked}
         if len(self.of(asked[0].product.tool)) > 1:
-            titles = {s.product.title if s.name == s.product.name else f"{s.product.title} ({s.name})" for s in asked}
+            titles = {s.title for s in asked}
         tool = next((t.title for t in self._catalog.tools if t.name == query.template.tool), query.template.tool)
         return "" if titles == {tool} else ", ".join(sorted(titles))
 

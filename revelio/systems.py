@@ -16,6 +16,7 @@ from revelio.discovery.cadence import USUAL_S
 from revelio.errors import NotFoundError, SourceError
 from revelio.incidents.exchange import Record
 from revelio.merged import join, merge
+from revelio.progress import told
 from revelio.settings import Backend, SystemSettings
 from revelio.sources import Source, Sources, make_sources
 from revelio.telemetry import traced
@@ -209,9 +210,9 @@ class System:
     def _all(self, asks: Mapping[str, Callable[[], T]]) -> dict[str, T | SourceError]:
         """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
         deadline = end(self.limits.seconds + GRACE_S)
-        with until(deadline):
-            futures = {name: self._concurrency[name].submit(ask) for name, ask in asks.items()}
-        return self._answers(futures, deadline)
+        with told(asks) as telling, until(deadline):
+            futures = {name: self._concurrency[name].submit(ask) for name, ask in telling.items()}
+            return self._answers(futures, deadline)
 
     def _answers(self, futures: Mapping[str, Future[T]], deadline: float) -> dict[str, T | SourceError]:
         found: dict[str, T | SourceError] = {}

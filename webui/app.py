@@ -30,6 +30,7 @@ from webui.middleware.security import BodyLimit, SameOrigin, SecurityHeaders
 from webui.pages import pages
 from webui.pages.accounts import account_pages
 from webui.pages.oidc import oidc_pages
+from webui.pages.progress import Questions
 from webui.startup import open_store, require_safe_address
 from webui.views.api_docs import api_docs
 from webui.views.templating import STATIC
@@ -88,6 +89,7 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None, de
     )
     app.state.service = service
     app.state.demo = demo
+    app.state.questions = Questions()
     app.state.sign_in_rate_limit = SignInRateLimit()
     add_handlers(app)
     for router in (api, accounts_api, account_pages, oidc_pages, probes, api_docs, pages, webhooks(settings, service)):

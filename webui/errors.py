@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from revelio.errors import (
     AccessError,
     ArtifactError,
+    CancelledError,
     CatalogError,
     DatasetError,
     InvalidInputError,
@@ -36,6 +37,7 @@ _STATUS: dict[type[RevelioError], int] = {
     CatalogError: 503,
     DatasetError: 503,
     StoreError: 503,
+    CancelledError: 409,
 }
 _TITLES = {
     401: "Sign-in required",

@@ -42,13 +42,25 @@ def ask(demo: TestClient) -> str:
 
 def test_a_visitor_asks_runs_and_judges(demo: TestClient) -> None:
     page = demo.get("/").text
-    assert "Demo on recorded incidents" in page
+    assert "<b>Demo</b> on recorded incidents" in page
     assert 'href="/history"' not in page
     answer = ask(demo)
     query = demo.get(f"/api/v1/recommendations/{answer}").json()["queries"][0]["id"]
     assert demo.post(f"/api/v1/recommendations/{answer}/queries/{query}/run").status_code == 200
     assert demo.post(f"/r/{answer}/feedback", data={"query_id": query, "verdict": "found"}).status_code == 303
     assert demo.get(f"/r/{answer}").status_code == 200
+
+
+def test_a_visitor_sees_no_answer_to_others_and_no_link_to_what_is_closed(demo: TestClient) -> None:
+    first, second = ask(demo), ask(demo)
+    page = demo.get(f"/r/{second}").text
+    assert "Similar incidents" not in page
+    assert first not in page
+    assert demo.get(f"/r/{second}/revision").status_code == 200
+    assert demo.get(f"/r/{second}/post-mortem.md").status_code == 200
+    for shown in (page, demo.get("/").text, demo.get("/systems").text, demo.get("/systems/shop").text):
+        assert 'href="/history' not in shown
+        assert 'href="/settings' not in shown
 
 
 def test_every_other_address_is_refused(demo: TestClient) -> None:

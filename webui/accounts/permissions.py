@@ -54,6 +54,7 @@ RULES = (
         "viewer",
         "GET /",
         "GET /r",
+        "GET /progress/{question_id}",
         "GET /r/{answer_id}",
         "GET /r/{answer_id}/run",
         "GET /r/{answer_id}/run-first",
@@ -91,6 +92,7 @@ RULES = (
     *rules(
         "responder",
         "POST /r",
+        "POST /progress/{question_id}/cancel",
         "POST /systems/{name}/look",
         "POST /r/{answer_id}/run",
         "POST /r/{answer_id}/run-first",

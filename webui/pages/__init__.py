@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from webui.pages import answer, ask, catalog, history, model, settings, systems
+from webui.pages import answer, ask, catalog, history, model, progress, settings, systems
 
 pages = APIRouter(include_in_schema=False)
-for _page in (ask, answer, history, systems, catalog, model, settings):
+for _page in (ask, progress, answer, history, systems, catalog, model, settings):
     pages.include_router(_page.router)

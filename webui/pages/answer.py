@@ -155,6 +155,7 @@ def _page(
         selected=query,
         failure=failure,
         may_change=person is None or allows(person.role, "responder"),
+        with_similar=not request.app.state.demo,
     )
     return render(request, page)
 

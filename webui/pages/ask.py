@@ -8,11 +8,12 @@ from datetime import UTC
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from revelio.errors import DatasetError, InvalidInputError, NotFoundError, RevelioError
 from revelio.health import Health
 from revelio.incidents.recorded import RecordedIncident
+from revelio.progress import Progress, followed
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.store import SavedAnswer
@@ -20,8 +21,9 @@ from revelio.time_range import TimeRange, parse_time_range
 from webui.deps import ServiceDep, health_of
 from webui.errors import status_of
 from webui.forms import normalize_text, read_form, zone_of
+from webui.pages.progress import Questions
 from webui.views.contexts import AskedTime, AskPage, Choice, Example
-from webui.views.filters import masked_words, shorten
+from webui.views.filters import masked_words, sentence, shorten
 from webui.views.templating import render
 
 log = logging.getLogger(__name__)
@@ -71,7 +73,9 @@ async def answer(request: Request, service: ServiceDep) -> Response:
     kind, _, name = about.partition(":")
 
     def ask_it() -> Response:
+        waiting = None
         try:
+            waiting = _followed(request, service, form.get("progress", ""), name) if kind == "system" else None
             if kind not in ("system", "incident") or not name:
                 raise InvalidInputError("choose a system or a recorded incident")
             zone = zone_of(form.get("behind", ""))
@@ -80,11 +84,14 @@ async def answer(request: Request, service: ServiceDep) -> Response:
                 raise InvalidInputError("a recorded incident has its own time; clear the time, or choose a live system")
             system, incident = (name, None) if kind == "system" else (None, name)
             question = RecommendRequest(normalize_text(report), system=system, incident=incident, time=when, zone=zone)
-            made = service.recommend(question)
+            with followed(waiting):
+                made = service.recommend(question)
             if incident is not None:  # what was recorded is there at once
                 service.run_first(made.id, _FIRST)
-            return RedirectResponse(f"/r/{made.id}", 303)
+            return PlainTextResponse(f"/r/{made.id}") if waiting else RedirectResponse(f"/r/{made.id}", 303)
         except RevelioError as error:
+            if waiting:
+                return PlainTextResponse(sentence(str(error)), status_of(error))
             page = _ask_page(request, service, _recorded(service), report, about, AskedTime(since, at, window), str(error))
             return render(request, page, status=status_of(error))
 
@@ -95,6 +102,14 @@ async def answer(request: Request, service: ServiceDep) -> Response:
 def no_answer() -> Response:
     """Where a reload of a refused question ends up."""
     return RedirectResponse("/", 303)
+
+
+def _followed(request: Request, service: Service, question_id: str, system: str) -> Progress | None:
+    """What a page that waits is told; None for one that does not, or a system that there is not."""
+    if not question_id or system not in service.systems:
+        return None
+    questions: Questions = request.app.state.questions
+    return questions.begin(question_id, service.system(system).sources.titles)
 
 
 def _ask_page(

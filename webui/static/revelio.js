@@ -32,8 +32,12 @@ function onSubmit(event) {
   if (!("once" in form.dataset)) return;
   event.preventDefault();
   if (form.getAttribute("aria-busy") === "true") return;
-  busy(form, event.submitter);
   stampZone(form);
+  if ("wait" in form.dataset && form.elements.about.value.startsWith("system:")) {
+    import("./ask.js").then(({ ask }) => ask());
+    return;
+  }
+  busy(form, event.submitter);
   reachable().then((there) => (there ? form.submit() : unreachable(form)));
 }
 

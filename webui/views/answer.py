@@ -67,8 +67,12 @@ def answer_page(
     selected: str = "",
     failure: tuple[str, str] = ("", ""),
     may_change: bool = True,
+    with_similar: bool = True,
 ) -> AnswerPage:
-    """The page of an answer; ``failure`` is (query id, what went wrong) of a query that was just run in vain."""
+    """The page of an answer; ``failure`` is (query id, what went wrong) of a query that was just run in vain.
+
+    ``with_similar`` shows answers to others.
+    """
     order = shown(service, saved, reordered=not original and any(q.answered for q in saved.recommendation.queries))
     answer = order.recommendation
     evidence = answer.incident.evidence
@@ -91,7 +95,7 @@ def answer_page(
         selected=chosen or (cards[0].query_id if cards else ""),
         timeline=incident_timeline(evidence, suspects),
         map=service_map(evidence, suspects, answer.queries),
-        similar=similar(service, saved, suspects[0] if suspects else ""),
+        similar=similar(service, saved, suspects[0] if suspects else "") if with_similar else (),
         resolution=resolution,
         found=found,
         may_change=may_change,

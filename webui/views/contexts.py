@@ -83,6 +83,23 @@ class AskPage(Page):
 
 
 @dataclass(frozen=True, slots=True)
+class ProgressRow:
+    """One data source while a question is answered: ``state`` is "asking", "answered" or "silent"."""
+
+    title: str
+    state: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressPart(Page):
+    """The data sources of a question alone, for a page that waits for its answer."""
+
+    template: ClassVar[str] = "parts/progress.html"
+    rows: tuple[ProgressRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """One factor in words: ``share`` is its conditional probability, ``facts`` those of the card's three that speak for it."""
 
