@@ -9,6 +9,7 @@ from revelio.errors import MissingExtraError
 
 EXTRAS = {
     "slack": ("slack_bolt", "slack_sdk", "greenlet", "cryptography", "PIL"),
+    "mysql": ("pymysql",),
     "postgres": ("psycopg",),
     "redis": ("redis",),
     "docker": ("docker", "requests"),

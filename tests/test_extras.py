@@ -101,7 +101,7 @@ from fastapi.testclient import TestClient
 from revelio.settings import Settings
 from webui.app import create_app
 
-backends = {"postgres": {"url": "postgresql://x@127.0.0.1:9/x"}, "redis": {"url": "redis://127.0.0.1:9/0"},
+backends = {"postgres": {"url": "postgresql://x@127.0.0.1:9/x"}, "mysql": {"url": "mysql://x@127.0.0.1:9"}, "redis": {"url": "redis://127.0.0.1:9/0"},
             "containers": {"url": "unix:///nowhere.sock"}}
 settings = Settings(database="sqlite:///plain.db", systems={"shop": {"backends": backends}},
                     slack={"signing_secret": "s", "bot_token": "xoxb-1", "client_id": "1", "client_secret": "2"})
@@ -122,7 +122,7 @@ with TestClient(app, base_url="http://127.0.0.1") as client:
     assert "revelio[slack]" in done.stderr
 
 
-EXTRA_OF_TOOL = {"postgres": "postgres", "redis": "redis", "containers": "docker"}
+EXTRA_OF_TOOL = {"mysql": "mysql", "postgres": "postgres", "redis": "redis", "containers": "docker"}
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ TOOLS = {
     "jaeger": "revelio.tools.jaeger.tool:Jaeger",
     "elasticsearch": "revelio.tools.elasticsearch.tool:ElasticsearchLogs",
     "containers": "revelio.tools.containers.tool:Containers",
+    "mysql": "revelio.tools.mysql.tool:Mysql",
     "postgres": "revelio.tools.postgres.tool:Postgres",
     "redis": "revelio.tools.redis.tool:Redis",
     "tcpdump": "revelio.tools.tcpdump.tool:Tcpdump",
@@ -33,6 +34,7 @@ PRODUCTS = {
     "victoriametrics": TOOLS["prometheus"],
     "thanos": TOOLS["prometheus"],
     "mimir": TOOLS["prometheus"],
+    "mariadb": TOOLS["mysql"],
     "opensearch": TOOLS["elasticsearch"],
     "loki": "revelio.tools.loki.tool:Loki",
     "tempo": "revelio.tools.tempo.tool:Tempo",
@@ -41,7 +43,7 @@ PRODUCTS = {
 """Implementation by product, of those that no tool is named after."""
 
 
-PROBED = ("prometheus", "jaeger", "elasticsearch", "containers", "postgres", "redis", "loki", "tempo", "kubernetes")
+PROBED = ("prometheus", "jaeger", "elasticsearch", "containers", "mysql", "postgres", "redis", "loki", "tempo", "kubernetes")
 """Packages of tools whose backends can be found."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -139,4 +140,4 @@ def _words(series: Series, before: Sequence[float], now: Sequence[float]) -> str
 
 def _spoken(metric: str) -> str:
     """A metric's name in words, without the prefix of its store."""
-    return metric.removeprefix("pg_").removeprefix("redis_").replace("_", " ")
+    return re.sub("^(mysql|pg|redis)_", "", metric).replace("_", " ")

@@ -7,7 +7,6 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -20,6 +19,7 @@ from revelio.errors import SourceError
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError, received
 from revelio.tools.postgres.sql import storable
+from revelio.tools.statements import Answer
 from revelio.types import Cell
 
 APPLICATION = "revelio"
@@ -29,15 +29,6 @@ _SHORTEST_CONNECT_S = 2
 _CELL_CHARS = 2_000
 _FULL = ("too many", "connection slots")
 _WRONG_URL = "its url cannot be read; it looks like postgresql://role:password@host/database"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Rows with the names of their columns; ``truncated`` when there were more than the limit."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    truncated: bool = False
 
 
 class FullError(SourceError):

@@ -8,9 +8,10 @@ from psycopg import sql
 
 from revelio.catalog import Metric, ToolSpec
 from revelio.errors import SourceError
-from revelio.tools.postgres.connection import APPLICATION, Answer, Database, RefusedError
+from revelio.tools.postgres.connection import APPLICATION, Database, RefusedError
 from revelio.tools.postgres.sql import query_of
 from revelio.tools.samples import Sample
+from revelio.tools.statements import Answer
 
 MAX_FIGURES = 2_000
 _AGE = "SELECT 'all', extract(epoch FROM clock_timestamp() - coalesce(stats_reset, pg_postmaster_start_time()))"

@@ -68,8 +68,13 @@ def document(schema: str, at: float, service: str, level: str, message: str, tra
 
 
 @contextmanager
-def real_opensearch(folder: Path) -> Iterator[tuple[str, Scope]]:
+def real_opensearch() -> Iterator[tuple[str, Scope]]:
     """Its address, and the scope of the lines that it holds in four indices, one a schema."""
+    with tempfile.TemporaryDirectory() as folder:  # its user may not look into pytest's
+        yield from _opensearch(Path(folder))
+
+
+def _opensearch(folder: Path) -> Iterator[tuple[str, Scope]]:
     homes = sorted(CACHE.glob("opensearch/*/opensearch-*"))
     if not homes or shutil.which("java") is None:
         pytest.skip(
@@ -116,8 +121,8 @@ def real_opensearch(folder: Path) -> Iterator[tuple[str, Scope]]:
 
 
 @contextmanager
-def real_elasticsearch(folder: Path) -> Iterator[tuple[str, Scope]]:
-    """The same of an Elasticsearch, in a container that is removed; ``folder`` stays empty."""
+def real_elasticsearch() -> Iterator[tuple[str, Scope]]:
+    """The same of an Elasticsearch, in a container that is removed."""
     if shutil.which("docker") is None or not _inspected("image", IMAGE):
         pytest.skip(f"Elasticsearch is not here: docker pull {IMAGE}")
     settings = ("discovery.type=single-node", "xpack.security.enabled=false", "ES_JAVA_OPTS=-Xms400m -Xmx400m")
@@ -138,7 +143,7 @@ def _inspected(kind: str, name: str) -> bool:
     return subprocess.run(["docker", kind, "inspect", name], check=False, capture_output=True).returncode == 0
 
 
-SERVERS: dict[str, Callable[[Path], AbstractContextManager[tuple[str, Scope]]]] = {
+SERVERS: dict[str, Callable[[], AbstractContextManager[tuple[str, Scope]]]] = {
     "opensearch": real_opensearch,
     "elasticsearch": real_elasticsearch,
 }
@@ -194,8 +199,7 @@ def log_store(url: str, schema: str) -> Iterator[ElasticsearchLogs]:
 
 def _record(name: str) -> None:
     with ExitStack() as stack:
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        real, scope = stack.enter_context(SERVERS[name](place))
+        real, scope = stack.enter_context(SERVERS[name]())
         between = stack.enter_context(recorded(name, scope, real))
         probes()[name].look(between)  # type: ignore[misc]
         for schema in SCHEMAS:

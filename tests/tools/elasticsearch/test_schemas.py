@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -22,7 +21,7 @@ ASKED = [
 
 
 @pytest.fixture(params=ASKED, ids="-".join)
-def asked(request: pytest.FixtureRequest, httpserver: HTTPServer, tmp_path: Path) -> Iterator[tuple[str, Scope]]:
+def asked(request: pytest.FixtureRequest, httpserver: HTTPServer) -> Iterator[tuple[str, Scope]]:
     """The address of a store with the same lines in four schemas, and their scope."""
     how, name = request.param
     if how == "recorded":
@@ -30,7 +29,7 @@ def asked(request: pytest.FixtureRequest, httpserver: HTTPServer, tmp_path: Path
         recording.replay(httpserver)
         yield httpserver.url_for("").rstrip("/"), recording.scope
     else:
-        with SERVERS[name](tmp_path) as found:
+        with SERVERS[name]() as found:
             yield found
 
 
