@@ -20,10 +20,12 @@ from revelio.encoders.deviations import (
     RELATIVE_NOISE_FLOOR,
     SPAN_METRICS,
     Doubles,
+    SeriesDeviations,
     feature_deviations,
     series_deviations,
     span_deviations,
 )
+from revelio.encoders.identity_cache import cached_by_identity
 from revelio.encoders.report import Floats
 from revelio.types import Evidence, Reading, Series, Source
 
@@ -218,7 +220,7 @@ class _EvidenceIndexBuilder:
 
 
 def _series(builder: _EvidenceIndexBuilder, evidence: Evidence, noise: Mapping[str, float]) -> None:
-    found = series_deviations(evidence.series, evidence.baseline, evidence.window, _noise_floors(evidence.series, noise))
+    found = deviations_of_series(evidence, noise)
     series = list(compress(evidence.series, found.known.tolist()))
     names = [s.entity.name for s in series]
     above, below, onset = found.above[found.known], found.below[found.known], found.onset[found.known]
@@ -229,6 +231,12 @@ def _series(builder: _EvidenceIndexBuilder, evidence: Evidence, noise: Mapping[s
     builder.raise_("series_up", lines, above)
     builder.raise_("series_down", lines, below)
     builder.add_onsets((n, at) for n, at in zip(names, onset[own].tolist(), strict=True) if at < 1.0)
+
+
+@cached_by_identity
+def deviations_of_series(evidence: Evidence, noise: Mapping[str, float]) -> SeriesDeviations:
+    """How far each series left its baseline; cached, because figures and items both ask."""
+    return series_deviations(evidence.series, evidence.baseline, evidence.window, _noise_floors(evidence.series, noise))
 
 
 def _noise_floors(series: Sequence[Series], noise: Mapping[str, float]) -> Doubles:

@@ -43,13 +43,18 @@ class NullDistributions:
 
     templates: Mapping[str, NullDistribution] = field(default_factory=dict)
 
+    @property
+    def known(self) -> frozenset[str]:
+        """The ids of the templates with a null distribution of their own."""
+        return frozenset(t for t, u in self.templates.items() if u.incidents >= MIN_INCIDENTS)
+
     def of(self, templates: Sequence[str]) -> AlignedNulls:
         """The null distributions of these templates, in this order."""
         together = NullDistribution(
             sum(u.incidents for u in self.templates.values()),
             tuple(sorted(r for u in self.templates.values() for r in u.readings)),
         )
-        seen = {t: u for t, u in self.templates.items() if u.incidents >= MIN_INCIDENTS}
+        seen = {t: self.templates[t] for t in self.known}
         groups = [together, *(seen[t] for t in templates if t in seen)]
         number = {t: i for i, t in enumerate((t for t in templates if t in seen), 1)}
         return AlignedNulls(

@@ -6,7 +6,7 @@ Each candidate belongs to a template and each template to a tool, the shape of P
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.encoders.candidate_index import CandidateIndex, index_candidates
 from revelio.encoders.evidence import FAMILIES, EvidenceIndex, components_matrix, index_evidence, neighbours, squash
+from revelio.encoders.group_ranks import share_below
 from revelio.encoders.identity_cache import cached_by_identity
 from revelio.encoders.inferred_reads import Reads, resolve_reads
+from revelio.encoders.items import items
+from revelio.encoders.matches import MATCHES, Matched, TemplateWords, match, matches, read_templates
 from revelio.encoders.mentions import Mentions
 from revelio.encoders.null_distribution import AlignedNulls, NullDistributions
 from revelio.encoders.report import Floats, TextEncoder
@@ -38,6 +41,9 @@ FEATURES = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *T
 
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 _RARITY = [_COLUMN[name] for name in RARITY]
+_NAMELESS = [_COLUMN[name] for name in FEATURES if name not in (*RARITY, *FOUND)]
+TREE_FEATURES = (*(FEATURES[i] for i in _NAMELESS), *MATCHES)
+"""The columns of ``EncodedIncident.matches``: nothing in them depends on a template that training saw, or on earlier runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,8 @@ class EncodedIncident:
 
     Shapes: ``report [D]``, ``tool_text [K, D]``, ``template_text [T, D]``, ``features [N, F]`` of the candidates,
     ``components [M, G]``; ``tool_of [T]`` is the tool of each template, ``template_of [N]`` the template of each candidate,
-    ``near [N]`` a number for the component of each candidate.
+    ``near [N]`` a number for the component of each candidate. ``matches [N, M]`` are the features that ranking trees read;
+    ``[N, 0]`` for a model without.
     """
 
     queries: tuple[Query, ...]
@@ -60,6 +67,7 @@ class EncodedIncident:
     template_of: Ints
     components: Floats
     near: Ints
+    matches: Floats = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
 
     def feature(self, name: str) -> Floats:
         """One feature of all candidates, ``[N]``."""
@@ -70,7 +78,7 @@ class EncodedIncident:
 class _Prepared:
     """What depends on the candidates alone: the vectors of tools, templates and bound names (``tool_text [K, D]``,
     ``template_text [T, D]``, ``name_text``), the ``mentions`` of these names, the ``nulls`` of the templates, and the templates
-    with ``undeclared`` reads."""
+    with ``undeclared`` reads; for a model with trees also what these are ``asked`` in static vectors."""
 
     candidates: CandidateIndex
     undeclared: tuple[tuple[QueryTemplate, tuple[str, ...]], ...]
@@ -79,6 +87,7 @@ class _Prepared:
     template_text: Floats
     name_text: Floats
     mentions: Mentions
+    asked: TemplateWords | None
 
 
 class QueryEncoder:
@@ -97,13 +106,16 @@ class QueryEncoder:
         noise: Mapping[str, float],
         nulls: NullDistributions | None = None,
         reads: Reads | None = None,
+        words: TextEncoder | None = None,
     ) -> None:
-        """``text`` should cache: template texts and names recur with each incident."""
+        """``text`` should cache: template texts and names recur with each incident. ``words`` are the static vectors of a model
+        with ranking trees."""
         self.text = text
         self.nulls = nulls or NullDistributions()
         self.reads = reads or {}
         self.tool_texts = tool_texts
         self.noise = noise
+        self.words = words
         self._candidate_part = cached_by_identity(self._prepare)
         self._evidence_part = cached_by_identity(self._evidence_features)
 
@@ -115,7 +127,7 @@ class QueryEncoder:
         """``report`` is the vector of the report. No feature depends on the order of ``queries``."""
         prepared = self._candidate_part(queries)
         candidates = prepared.candidates
-        seen, components = self._evidence_part(incident.evidence, prepared)
+        seen, components, matched = self._evidence_part(incident.evidence, prepared)
         features = seen.copy()
         _add_text_features(features, prepared, incident.report, report)
         encoded = EncodedIncident(
@@ -130,6 +142,7 @@ class QueryEncoder:
             template_of=candidates.template_of,
             components=components,
             near=candidates.near,
+            matches=self._matches(incident.report, candidates, features, matched),
         )
         if not incident.findings:
             return encoded
@@ -147,10 +160,18 @@ class QueryEncoder:
             template_text=self.text.encode([template_words(t) for t in candidates.templates]),
             name_text=self.text.encode(candidates.names),
             mentions=Mentions(candidates.names),
+            asked=read_templates(candidates.templates, self.words) if self.words else None,
         )
 
-    def _evidence_features(self, evidence: Evidence, prepared: _Prepared) -> tuple[Floats, Floats]:
-        """The features that need no report, ``[N, F]``, and the matrix of components."""
+    def _matches(self, said: str, candidates: CandidateIndex, features: Floats, matched: Matched | None) -> Floats:
+        if self.words is None or matched is None:
+            return np.zeros((len(features), 0), dtype=np.float32)
+        similar = features[:, _COLUMN["template_similarity"]]
+        found = matches(matched, candidates, similar, said, self.words.encode([said])[0])
+        return np.concatenate([features[:, _NAMELESS], found], axis=1)
+
+    def _evidence_features(self, evidence: Evidence, prepared: _Prepared) -> tuple[Floats, Floats, Matched | None]:
+        """The features that need no report, ``[N, F]``, the matrix of components, and items matched with candidates."""
         candidates = prepared.candidates
         view = index_evidence(evidence, self.noise)
         components = components_matrix(view)
@@ -170,7 +191,12 @@ class QueryEncoder:
         )
         _against_peers(features, candidates.template_of, worst, count > 0)
         features[:, _RARITY] = prepared.nulls.rarity(candidates.template_of, features[:, _COLUMN["worst"]])
-        return features, components
+        matched = None
+        if self.words is not None and prepared.asked is not None:
+            found = items(evidence, self.noise)
+            read = {name: features[:, _COLUMN[name]] for name in ("worst", "mean", "present")}
+            matched = match(found, candidates, prepared.asked, view.edges, self.words, read)
+        return features, components, matched
 
 
 def _target_features(view: EvidenceIndex, components: Floats, candidates: CandidateIndex) -> Floats:
@@ -193,7 +219,7 @@ def _add_text_features(features: Floats, prepared: _Prepared, words: str, report
     candidates = prepared.candidates
     similarity = _best(prepared.name_text @ report, candidates.targets)[candidates.target_of]
     features[:, _COLUMN["name_similarity"]] = similarity
-    features[:, _COLUMN["name_similarity_rank"]] = _share_below(candidates.template_of, similarity)
+    features[:, _COLUMN["name_similarity_rank"]] = share_below(candidates.template_of, similarity)
     features[:, _COLUMN["mentioned"]] = _best(prepared.mentions.share(words), candidates.targets)[candidates.target_of]
     features[:, _COLUMN["template_similarity"]] = (prepared.template_text @ report)[candidates.template_of]
 
@@ -213,6 +239,13 @@ def with_found(encoded: EncodedIncident, found: Mapping[int, float]) -> Floats:
         same = np.flatnonzero(encoded.near == encoded.near[index])
         features[same, near_run] = 1.0
         features[same, near_signal] = np.maximum(features[same, near_signal], shown)
+    return features
+
+
+def without_found(encoded: EncodedIncident) -> Floats:
+    """The features ``[N, F]`` before any candidate was run."""
+    features = encoded.features.copy()
+    features[:, [_COLUMN[name] for name in FOUND]] = 0.0
     return features
 
 
@@ -240,22 +273,7 @@ def _against_peers(features: Floats, template_of: Ints, worst: NDArray[np.float6
     anomalous = worst[seen] >= SIGNIFICANT_SIGMA
     features[seen, _COLUMN["present"]] = 1.0
     features[seen, _COLUMN["worst"]] = values
-    features[seen, _COLUMN["rank"]] = _share_below(group, values)
+    features[seen, _COLUMN["rank"]] = share_below(group, values)
     features[seen, _COLUMN["gap"]] = values - np.where(values == top[group], runner_up[group], top[group])
     features[seen, _COLUMN["best"]] = (values == top[group]) & (worst[seen] > 1.0)
     features[seen, _COLUMN["peers_out"]] = (np.bincount(group, weights=anomalous)[group] - anomalous) / np.maximum(1, count - 1)
-
-
-def _share_below(group: Ints, values: Floats) -> Floats:
-    """For each value, the share of the other values of its group strictly below; 0 when alone."""
-    order = np.lexsort((values, group))
-    sorted_group, sorted_values = group[order], values[order]
-    new_group = np.append(True, np.diff(sorted_group) > 0)
-    new_value = new_group | np.append(True, np.diff(sorted_values) > 0)
-    position = np.arange(len(order))
-    group_start = np.maximum.accumulate(np.where(new_group, position, 0))
-    value_start = np.maximum.accumulate(np.where(new_value, position, 0))
-    others = np.bincount(group)[sorted_group] - 1
-    share = np.zeros(len(order), dtype=np.float32)
-    share[order] = (value_start - group_start) / np.maximum(1, others)
-    return share

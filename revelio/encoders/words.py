@@ -23,6 +23,9 @@ _LOGS = {
 }
 
 
+_ENDINGS = ("ing", "ed", "es", "s", "ility", "able", "ly", "e")
+
+
 @lru_cache(maxsize=10_000)
 def template_words(template: QueryTemplate) -> str:
     """A template as a sentence, its placeholders named by their blanks."""
@@ -45,6 +48,16 @@ def figure_words(figure: Figure) -> str:
     if source == "changes":
         return f"{_plain(metric)} changed" if metric else "events and changes"
     return _plain(metric)
+
+
+@lru_cache(maxsize=10_000)
+def plain_words(text: str) -> frozenset[str]:
+    """The words of a text without common endings: "availability" and "available" are one."""
+    return frozenset(_stem(word) for word in re.findall(r"[a-z]{3,}", text.lower()))
+
+
+def _stem(word: str) -> str:
+    return next((word[: -len(e)] for e in _ENDINGS if len(word) > len(e) + 3 and word.endswith(e)), word)
 
 
 def _plain(name: str) -> str:
