@@ -32,7 +32,7 @@ def evaluate(
     ] = None,
     baselines: Annotated[bool, typer.Option("--baselines", help="Also fit and score the baselines.")] = False,
     ablations: Annotated[
-        bool, typer.Option("--ablations", help="Also score the model without the report, and without evidence.")
+        bool, typer.Option("--ablations", help="Also score the model without the report, without evidence, and without trees.")
     ] = False,
     runs: Annotated[
         bool, typer.Option("--runs", help="Also count runs until the cause is shown, with a fixed list and re-ranked.")
@@ -59,7 +59,7 @@ def evaluate(
     from revelio.evaluation.runner import TEST_SPLITS
     from revelio.evaluation.runner import evaluate as compare
     from revelio.evaluation.tables import tables
-    from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport
+    from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport, network_only
     from revelio.incidents.dataset import SPLITS, open_datasets
     from revelio.ranker.artifact import load_ranker
 
@@ -79,7 +79,7 @@ def evaluate(
             trained,
             splits=split or TEST_SPLITS,
             baselines=simpler(tools, trained.ranker.text) if baselines else (),
-            ablations=(WithoutReport(trained), WithoutEvidence(trained)) if ablations else (),
+            ablations=(WithoutReport(trained), WithoutEvidence(trained), network_only(trained)) if ablations else (),
             runs=runs,
             progress=bars.report,
             seen=lambda so_far: bars.show(tables(replace(so_far, kinds=()))),

@@ -49,7 +49,7 @@ def study(
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     json: Json = False,
 ) -> None:
-    """Train the model without one of its parts, or on fewer or other incidents, and score each variant on the test splits.
+    """Train networks without one of their parts, or on fewer or other incidents, and score each variant on the test splits.
 
     Variants: single is one network instead of three, and the reference for all others: no_factorisation, no_tool_first,
     no_rarity, no_rank_features; no_fine_tuning has the published report encoder, and no_quantization has it in fp32; share_25
@@ -61,10 +61,11 @@ def study(
     telemetry by summary features of each entity. confidence is the mean probability of the first query, reranked_top3 the
     model's top 3 when the list is re-ranked after each result. It takes half an hour on two cores.
 
-    --systems trains on all systems of the datasets but one and tests on that one, for each system. Beside the network stand
-    random, deviation_count (the component with the most anomalous figures), bm25, lambda_rank (boosted trees that know no name),
-    and today (the model of the settings, which may have been trained on the system). A dataset with frozen splits takes part
-    with its training split. The mean weighs systems equally. Each DATASET/catalog.yaml holds the catalog of its records.
+    --systems trains on all systems of the datasets but one and tests on that one, for each system. Beside the model stand
+    network_only (without its ranking trees), random, deviation_count (the component with the most anomalous figures), bm25,
+    lambda_rank (boosted trees that know no name), and today (the model of the settings, which may have been trained on the
+    system). A dataset with frozen splits takes part with its training split. The mean weighs systems equally. Each
+    DATASET/catalog.yaml holds the catalog of its records.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
 """Ablation study: models trained without one part of the model or of the data, scored like the whole model.
 
-All variants but the whole are single networks, which train in a third of the time.
+All variants but the whole are single networks, which train in a third of the time. None has ranking trees.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Variant:
             whole,
             out=whole.out / self.name,
             factors=self.factors,
+            trees=False,
             blind_to=self.blind_to,
             fine_tune=whole.fine_tune if self.fine_tuned else 0,
             quantize=self.quantized,
@@ -60,7 +61,7 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("whole", "the bundled model", members=3),
+    Variant("whole", "the networks of the bundled model", members=3),
     Variant("single", "one network instead of three, as all below"),
     Variant("no_factorisation", "one softmax over all queries", factors=1),
     Variant("no_tool_first", "templates without a tool first", factors=2),

@@ -20,7 +20,7 @@ from revelio.evaluation.baselines.lambda_rank import LambdaRank
 from revelio.evaluation.baselines.shuffled import Shuffled
 from revelio.evaluation.results import FaultFigures, Interval
 from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
-from revelio.evaluation.trained import Trained
+from revelio.evaluation.trained import Trained, network_only
 from revelio.incidents.dataset import Dataset
 from revelio.ranker.artifact import MANIFEST, load_ranker
 from revelio.ranker.session import Ranker
@@ -78,15 +78,15 @@ def leave_one_out(
         folder = whole.out / f"{system}-{part.digest}"
         if not (folder / MANIFEST).is_file():
             train(replace(whole, out=folder, resume=True), steps, part)
-        network, bundled = Trained(load_ranker(folder, tools)), Trained(today)
-        network.name, bundled.name = "network", "today"
+        model, bundled = Trained(load_ranker(folder, tools)), Trained(today)
+        model.name, bundled.name = "model", "today"
         seen = evaluate(
             part,
             whole.catalog,
-            network,
+            model,
             splits=(TEST,),
             baselines=(Shuffled(), DeviationCount(tools), Bm25(), LambdaRank(tools)),
-            ablations=(bundled,),
+            ablations=(network_only(model), bundled),
             progress=steps,
         )
         for method, by_split in seen.by_method.items():

@@ -14,7 +14,6 @@ from revelio.encoders.query import EncodedIncident
 from revelio.evaluation.runner import case
 from revelio.incidents.dataset import Dataset, LabelledIncident
 from revelio.ranker.fit_head import TrainingExample
-from revelio.ranker.scoring import rank
 from revelio.ranker.session import Ranker
 from revelio.store import SavedAnswer
 
@@ -139,7 +138,7 @@ def _example(
     """``right`` are indices of outcomes; without any, "no fault" is right."""
     marked = np.zeros(len(encoded.queries) + 1, dtype=np.bool_)
     marked[list(right) or [-1]] = True
-    return TrainingExample(encoded, rank(encoded, ranker.logits(encoded), ranker.calibration, temperature), marked, weight)
+    return TrainingExample(encoded, ranker.base_ranking(encoded, temperature), marked, weight)
 
 
 def _groups(answers: list[SavedAnswer]) -> Iterator[str]:

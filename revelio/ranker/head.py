@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from revelio.encoders.query import FEATURES, EncodedIncident, Ints
 from revelio.encoders.report import Floats
-from revelio.ranker.scoring import Ranking
+from revelio.ranker.scoring import Ranking, with_joint
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +50,9 @@ class Head:
             return ranking
         joint = np.asarray(ranking.log_probability, dtype=np.float64) + gains
         total = float(np.logaddexp.reduce(joint))
-        joint -= total
         no_fault, fault = np.log(max(ranking.abstain, 1e-12)), np.log(max(1.0 - ranking.abstain, 1e-12)) + total
-        template = _log_mass(joint, encoded.template_of, len(encoded.templates))
-        tool = _log_mass(template, encoded.tool_of, len(encoded.tools))
         return replace(
-            ranking,
-            log_tool=tool[encoded.tool_of[encoded.template_of]].astype(np.float32),
-            log_template=(template - tool[encoded.tool_of])[encoded.template_of].astype(np.float32),
-            log_value=(joint - template[encoded.template_of]).astype(np.float32),
+            with_joint(ranking, encoded, joint),
             abstain=float(np.exp(no_fault - np.logaddexp(no_fault, fault))),
             learned=(gains - total).astype(np.float32),
         )
@@ -76,9 +69,3 @@ def with_row(encoded: EncodedIncident, templates: tuple[str, ...]) -> tuple[Ints
 def readings(encoded: EncodedIncident, index: Ints) -> Floats:
     """``[n, 1 + F]``: a constant and the features of the chosen candidates."""
     return np.concatenate([np.ones((len(index), 1), dtype=np.float32), encoded.features[index]], axis=1)
-
-
-def _log_mass(values: NDArray[np.float64], group: Ints, count: int) -> NDArray[np.float64]:
-    mass = np.full(count, -np.inf)
-    np.logaddexp.at(mass, group, values)
-    return mass

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from revelio.encoders.query import EncodedIncident, Ints
 from revelio.encoders.report import Floats
@@ -100,6 +101,25 @@ def penalized(ranking: Ranking, encoded: EncodedIncident, failed: Iterable[int])
     log_tool[tool_of] = ranking.log_tool
     log_tool -= penalty
     return replace(ranking, log_tool=(log_tool - np.logaddexp.reduce(log_tool))[tool_of].astype(np.float32))
+
+
+def with_joint(ranking: Ranking, encoded: EncodedIncident, joint: NDArray[np.float64]) -> Ranking:
+    """The ranking with these log-probabilities ``[N]``, normalised, as its three factors."""
+    joint = joint - np.logaddexp.reduce(joint)
+    template = _log_mass(joint, encoded.template_of, len(encoded.templates))
+    tool = _log_mass(template, encoded.tool_of, len(encoded.tools))
+    return replace(
+        ranking,
+        log_tool=tool[encoded.tool_of[encoded.template_of]].astype(np.float32),
+        log_template=(template - tool[encoded.tool_of])[encoded.template_of].astype(np.float32),
+        log_value=(joint - template[encoded.template_of]).astype(np.float32),
+    )
+
+
+def _log_mass(values: NDArray[np.float64], group: Ints, count: int) -> NDArray[np.float64]:
+    mass = np.full(count, -np.inf)
+    np.logaddexp.at(mass, group, values)
+    return mass
 
 
 def _sigmoid(x: float) -> float:

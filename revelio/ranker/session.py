@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,14 @@ from numpy.typing import NDArray
 from revelio.encoders.inference import open_session
 from revelio.encoders.inferred_reads import Reads
 from revelio.encoders.null_distribution import NullDistributions
-from revelio.encoders.query import EncodedIncident, QueryEncoder
+from revelio.encoders.query import EncodedIncident, QueryEncoder, without_found
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
+from revelio.encoders.static_words import StaticWords
 from revelio.errors import ArtifactError
+from revelio.ranker.blend import Blend
 from revelio.ranker.head import Head
 from revelio.ranker.scoring import Calibration, Logits, Ranking, penalized, rank
+from revelio.ranker.trees import Trees
 from revelio.types import Incident, Query
 
 INPUTS = (
@@ -51,13 +56,21 @@ class Ranker:
         nulls: NullDistributions,
         reads: Reads | None = None,
         known: Mapping[str, Floats] | None = None,
+        trees: Trees | None = None,
+        words: StaticWords | None = None,
     ) -> None:
-        """``weights`` is the ONNX network, ``known`` the precomputed vectors of texts; the rest comes from the model folder."""
+        """``weights`` is the ONNX network, ``known`` the precomputed vectors of texts; the rest comes from the model folder.
+
+        A model may have ``trees`` beside its network, with the static vectors of ``words`` that they need.
+        """
         self._session = open_session(weights)
         self.name = name
         self.text = text
         self.calibration = calibration
-        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, nulls, reads)
+        self._words = words
+        static = CachingEncoder(words) if trees and words else None
+        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, nulls, reads, static)
+        self._blend = Blend(trees, nulls.known) if trees else None
         self.head: Head | None = None
         self._aside = ThreadPoolExecutor(2, thread_name_prefix="evidence")
 
@@ -67,13 +80,33 @@ class Ranker:
         other.head, other.name = head, name
         return other
 
+    def without_trees(self) -> Ranker:
+        """The networks of this ranker alone; itself when it has no trees."""
+        other = copy(self)
+        other._blend = None
+        return other
+
     def encode(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
-        """The arrays that the network reads."""
+        """The arrays that the network reads. A report without a word that the model knows counts as none."""
+        if not self.understands(incident.report):
+            incident = replace(incident, report="")
         # Encoding the report releases the interpreter lock, so evidence is encoded meanwhile.
         seen = self._aside.submit(self.encoder.prepare, incident.evidence, queries)
         report = self.text.encode([incident.report])[0]
         seen.result()
         return self.encoder.encode(incident, queries, report)
+
+    @cached_property
+    def _no_report(self) -> Floats:
+        return np.asarray(self.text.encode([""])[0])
+
+    def understands(self, report: str) -> bool:
+        """Whether a report has a word that the model knows. A model without static words cannot tell, and takes it so."""
+        return self._words is None or self._words.knows(report)
+
+    def without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
+        """The ranking by the evidence alone. Cheap after ``encode``: the evidence of an incident is encoded once."""
+        return self.ranking(self.encoder.encode(replace(incident, report=""), queries, self._no_report))
 
     def logits(self, encoded: EncodedIncident) -> Logits:
         """One pass of the network."""
@@ -87,8 +120,18 @@ class Ranker:
 
     def ranking(self, encoded: EncodedIncident) -> Ranking:
         """Calibrated probabilities, with what the head learned since training."""
-        ranking = rank(encoded, self.logits(encoded), self.calibration)
+        ranking = self.base_ranking(encoded)
         return ranking if self.head is None else self.head.apply(encoded, ranking)
+
+    def base_ranking(self, encoded: EncodedIncident, temperature: float = 1.0) -> Ranking:
+        """The ranking without a head; a higher ``temperature`` flattens that of networks and trees."""
+        ranking = rank(encoded, self.logits(encoded), self.calibration, temperature)
+        if self._blend is None:
+            return ranking
+        before = ranking
+        if encoded.feature("near_run").any():
+            before = rank(encoded, self.logits(replace(encoded, features=without_found(encoded))), self.calibration, temperature)
+        return self._blend.apply(encoded, ranking, before, temperature)
 
     def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
         """Encode and rank; queries that were run did not show the cause. Without candidates: empty, no-fault probability 1."""

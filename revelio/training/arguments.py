@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -51,6 +51,8 @@ class TrainArguments:
     """Softmaxes per probability; fewer than three are ablations."""
     blind_to: tuple[str, ...] = ()
     """Features set to 0, for ablations."""
+    trees: bool = field(default=True, repr=False)
+    """Whether ranking trees are fitted beside the networks, which do not depend on it."""
     quantize: bool = True
     """Whether to export the report encoder in int8; fp32 is four times as large."""
     encoder: Path | None = None

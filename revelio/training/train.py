@@ -25,6 +25,7 @@ from revelio.errors import DatasetError
 from revelio.incidents.dataset import Dataset, LabelledIncident, open_datasets
 from revelio.ranker import artifact
 from revelio.ranker.scoring import Calibration, rank
+from revelio.training.add_trees import add_trees
 from revelio.training.arguments import TrainArguments
 from revelio.training.batch import Example
 from revelio.training.calibrate import Prediction, calibrate
@@ -89,8 +90,8 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
         "checkpoint_share": round(log.checkpoint_share, 5),
     }
     manifest = artifact.Manifest(
-        # The format is part of the name, so that heads fitted on a model of another format are not used with this one.
-        name=f"revelio-{seeded(arguments.seed, artifact.FORMAT + key)[:8]}",
+        format=artifact.WITHOUT_TREES,
+        name=f"revelio-{seeded(arguments.seed, artifact.WITHOUT_TREES + key)[:8]}",
         catalog=catalog.digest,
         dataset=dataset.digest,
         seed=arguments.seed,
@@ -103,12 +104,19 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
         abstain_slope=calibration.abstain_slope,
         abstain_offset=calibration.abstain_offset,
     )
+    if arguments.trees:
+        manifest = artifact.with_trees(manifest)
     if group.is_main:
         export_network(network, text.dimension, len(FEATURES), len(COMPONENT), out / artifact.RANKER_WEIGHTS)
         artifact.save_texts(out, text, [*tool_texts.values(), *map(template_words, catalog.templates)])
         artifact.save_null_distributions(out, distributions)
         (out / artifact.CARD).write_text(model_card(manifest), encoding="utf-8")
-        artifact.save_manifest(out, manifest)
+        if arguments.trees:
+            used = frozenset(e.id for e in known)
+            incidents = (i if i.split == "train" else _without_reports(i) for i in dataset.read() if i.record.id in used)
+            add_trees(out, manifest, incidents, catalog, arguments.encoder or arguments.start, log.say)
+        else:
+            artifact.save_manifest(out, manifest)
         for leftover in out.glob("*.checkpoint"):
             leftover.unlink()
     group.barrier()

@@ -25,7 +25,7 @@ from revelio.training.arguments import TrainArguments
 from revelio.training.train import train
 
 MODEL = BUNDLED / "model"
-METHODS = {"network", "random", "deviation_count", "bm25", "lambda_rank", "today"}
+METHODS = {"model", "network_only", "random", "deviation_count", "bm25", "lambda_rank", "today"}
 
 
 @pytest.fixture

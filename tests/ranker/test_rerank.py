@@ -34,6 +34,16 @@ class Made:
         text = HashingEncoder(64)
         return QueryEncoder(text, {}, {}).encode(incident, queries, text.encode([incident.report])[0])
 
+    def understands(self, report: str) -> bool:
+        return report != "x x x"
+
+    def without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
+        """CPU of the last place instead of the first, where the report named that one."""
+        ranking = self.ranking(self.encode(incident, queries))
+        if "named" not in incident.report:
+            return ranking
+        return replace(ranking, log_value=ranking.log_value + np.array([9.0 * place_of(q) for q in queries], np.float32))
+
     def ranking(self, encoded: EncodedIncident) -> Ranking:
         self.passes += 1
         own = np.array([3.0 * (q.template.id == "meters.cpu") - 0.5 * place_of(q) for q in encoded.queries])
@@ -183,3 +193,17 @@ def test_a_dull_result_casts_doubt_on_its_tool_unless_another_of_its_results_sta
 
     beside = rerank(made, incident, queries, {first: 0.0, second: 0.9})  # type: ignore[arg-type]
     assert beside.log_probability[second] == pytest.approx(plain.log_probability[second], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("report", "effect"),
+    [
+        ("", ""),
+        ("it is slow", "Without the report, the same query would come first"),
+        ("named", "Without the report, another query would come first: CPU use of omega"),
+        ("x x x", "The report has no word that the model knows, so that the evidence alone was ranked"),
+    ],
+)
+def test_an_answer_says_what_the_report_changed(recommender: Recommender, report: str, effect: str) -> None:
+    incident = labelled(990, "hog", "alpha").record.incident(report)
+    assert recommender.recommend(incident).report_effect == effect
