@@ -67,11 +67,16 @@ class Recommender:
         if not queries:
             return self._answer(incident, (), 0.5, began)
         encoded = self.ranker.encode(incident, queries)
+        said = self.ranker.understands(incident.report)
+        without = self.ranker.without_report(incident, queries) if said and incident.report.strip() else None
         ranking = self.ranker.ranking(encoded)
         first = ranking.order(k).tolist()
         titles = self.catalog.titles(incident.evidence.sources)
         ranked = tuple(_ranked(queries[i], rank, factors(encoded, ranking, i, titles)) for rank, i in enumerate(first, 1))
-        return self._answer(incident, ranked, ranking.abstain, began)
+        answer = self._answer(incident, ranked, ranking.abstain, began)
+        if without is not None:
+            return replace(answer, report_effect=_changed(queries[first[0]], queries[int(without.result().order(1)[0])]))
+        return answer if said or not incident.report.strip() else replace(answer, report_effect=_NOT_UNDERSTOOD)
 
     def find(self, incident: Incident, query_id: str) -> RankedQuery:
         """One candidate with its rank among all; ``NotFoundError`` when no candidate has this id."""
@@ -134,6 +139,16 @@ def _reranked_factors(reranked: Reranked, index: int, titles: Mapping[str, str])
 
 def _ranked(query: Query, rank: int, parts: tuple[Factor, ...]) -> RankedQuery:
     return RankedQuery(query, rank, math.exp(sum(f.log_probability for f in parts)), parts)
+
+
+_NOT_UNDERSTOOD = "The report has no word that the model knows, so that the evidence alone was ranked"
+
+
+def _changed(first: Query, without: Query) -> str:
+    """What the report changed, in a sentence."""
+    if without == first:
+        return "Without the report, the same query would come first"
+    return f"Without the report, another query would come first: {without.title}"
 
 
 def load_recommender(folder: Path, catalog: Catalog) -> Recommender:

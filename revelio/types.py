@@ -357,7 +357,7 @@ Outcome = Literal["fault", "no_fault", "no_evidence"]
 class Recommendation:
     """The answer. ``no_fault_probability``: that the evidence shows no fault; ``degraded`` names sources that did not answer.
 
-    ``not_asked`` says in sentences which questions could not be asked there, and why.
+    ``not_asked`` says in sentences which questions could not be asked there, and why, ``report_effect`` what the report changed.
     """
 
     incident: Incident
@@ -367,6 +367,7 @@ class Recommendation:
     degraded: tuple[str, ...] = ()
     took_ms: float = 0.0
     not_asked: tuple[str, ...] = ()
+    report_effect: str = ""
     time: QuestionTime = field(default_factory=QuestionTime)
 
     @property

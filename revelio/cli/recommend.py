@@ -90,8 +90,9 @@ def _show(screen: Console, answer: Recommendation, *, recorded: bool) -> None:
         screen.print(Text(f"{name} did not answer: what it would show is not in this ranking", "bold yellow"))
     for sentence in time_lines(answer, zone=None) if not recorded else ():
         screen.print(Text(sentence, "dim"))
-    for sentence in answer.not_asked:
-        screen.print(Text(sentence, "dim"))
+    for sentence in (*answer.not_asked, answer.report_effect):
+        if sentence:
+            screen.print(Text(sentence, "dim"))
     if not answer.queries:
         screen.print("No query can be asked here: the inventory is empty. `revelio doctor` says which backends answer.")
     for ranked in answer.queries:

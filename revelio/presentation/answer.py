@@ -177,6 +177,7 @@ class RecommendationView(BaseModel):
     )
     degraded: list[str] = Field(description="Sources that did not answer")
     not_asked: list[str] = Field(description="Sentences on the questions that could not be asked there, and why")
+    report_effect: str = Field(description="A sentence on what the report changed; empty where that is not known")
     queries: list[QueryView]
     took_ms: float
 
@@ -204,6 +205,7 @@ def recommendation_json(
         outcome=recommendation.outcome,
         degraded=list(recommendation.degraded),
         not_asked=list(recommendation.not_asked),
+        report_effect=recommendation.report_effect,
         queries=[query_view(q, incident.evidence, panels=panels) for q in recommendation.queries],
         took_ms=recommendation.took_ms,
     )

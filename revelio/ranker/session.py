@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -104,9 +104,10 @@ class Ranker:
         """Whether a report has a word that the model knows. A model without static words cannot tell, and takes it so."""
         return self._words is None or self._words.knows(report)
 
-    def without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
-        """The ranking by the evidence alone. Cheap after ``encode``: the evidence of an incident is encoded once."""
-        return self.ranking(self.encoder.encode(replace(incident, report=""), queries, self._no_report))
+    def without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Future[Ranking]:
+        """The ranking by the evidence alone, in another thread. Cheap after ``encode``: evidence is encoded once."""
+        silent = replace(incident, report="")
+        return self._aside.submit(lambda: self.ranking(self.encoder.encode(silent, queries, self._no_report)))
 
     def logits(self, encoded: EncodedIncident) -> Logits:
         """One pass of the network."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -37,12 +38,14 @@ class Made:
     def understands(self, report: str) -> bool:
         return report != "x x x"
 
-    def without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
+    def without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Future[Ranking]:
         """CPU of the last place instead of the first, where the report named that one."""
         ranking = self.ranking(self.encode(incident, queries))
-        if "named" not in incident.report:
-            return ranking
-        return replace(ranking, log_value=ranking.log_value + np.array([9.0 * place_of(q) for q in queries], np.float32))
+        if "named" in incident.report:
+            ranking = replace(ranking, log_value=ranking.log_value + np.array([9.0 * place_of(q) for q in queries], np.float32))
+        found: Future[Ranking] = Future()
+        found.set_result(ranking)
+        return found
 
     def ranking(self, encoded: EncodedIncident) -> Ranking:
         self.passes += 1
