@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 
-from revelio.catalog import Catalog, bundled_catalog, load_catalog
+from revelio.catalog import Catalog
 from revelio.errors import ArtifactError, NotFoundError
 from revelio.imports.files import mark, with_imports
+from revelio.plugins import own_catalog
 from revelio.ranker.artifact import load_manifest
 from revelio.ranker.versions import Versions, pointer_mark
 from revelio.recommender import Recommender, load_recommender
@@ -36,7 +37,7 @@ class ActiveModel:
         with self._lock:
             imported = mark(self._settings.imports.folder)
             if self._catalog is None or imported != self._imported:
-                own = load_catalog(*self._settings.catalog) if self._settings.catalog else bundled_catalog()
+                own = own_catalog(self._settings)
                 self._catalog, troubles = with_imports(own, self._settings.imports.folder)
                 self._imported = imported
                 for trouble in troubles:

@@ -36,13 +36,14 @@ def group() -> typer.Typer:
 
 def settings_catalog(files: list[Path] | None = None) -> Catalog:
     """The catalog of these files, else of the settings, else the bundled one."""
-    from revelio.catalog import bundled_catalog, load_catalog
+    from revelio.catalog import load_catalog
     from revelio.imports.files import with_imports
+    from revelio.plugins import own_catalog
 
     settings = settings_with()
     if files:
         return load_catalog(*files)
-    own = load_catalog(*settings.catalog) if settings.catalog else bundled_catalog()
+    own = own_catalog(settings)
     return with_imports(own, settings.imports.folder)[0]
 
 

@@ -82,6 +82,7 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     yield _try(
         "catalog", lambda: f"{len(service.catalog.tools)} tools, {len(service.catalog.templates)} templates", "correct the file"
     )
+    yield from _plugins()
     yield _try(
         "model",
         lambda: f"{service.recommender.model} in {settings.model}",
@@ -94,6 +95,17 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     for name in service.systems:
         yield from _backends(service, name, examined)
     yield from _optional_parts()
+
+
+def _plugins() -> Iterator[Finding]:
+    from revelio.plugins import announced
+
+    for one in announced():
+        if one.spec is None:
+            remedy = f"correct or uninstall {one.distribution}; everything else goes on without it"
+            yield Finding(f"plug-in {one.name}", "absent", one.trouble, remedy)
+        else:
+            yield Finding(f"plug-in {one.name}", "good", f"{one.distribution}, {len(one.spec.templates)} templates")
 
 
 def _try(what: str, look: Callable[[], str], remedy: str) -> Finding:

@@ -15,6 +15,7 @@ from revelio.cli.output import Json, emit, say, table
 from revelio.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
+    from revelio.catalog import Catalog
     from revelio.cli.discovery import Found
     from revelio.coverage import Coverage
 
@@ -64,12 +65,13 @@ def init(
     """
     from revelio.catalog import bundled_catalog
     from revelio.cli.discovery import Finder, project_of
+    from revelio.plugins import with_plugins
 
     path = out or Path(os.environ.get("REVELIO_CONFIG") or "revelio.toml")
     if path.exists() and not force:
         raise InvalidInputError(f"{path} is there already; --force replaces it, --out writes elsewhere")
     given = _given(source or [], {"prometheus": prometheus, "jaeger": jaeger, "elasticsearch": elasticsearch})
-    catalog = bundled_catalog()
+    catalog = with_plugins(bundled_catalog())
     finder = Finder(catalog)
     found = [finder.at(name, url) for name, url in given.items()] if given else finder.here()
     if not json:
@@ -82,11 +84,13 @@ def init(
     name = system or _name(carried) or "mine"
     _write(path, settings_text(name, carried, found), force=force)
     if json:
-        emit({"file": str(path), "system": name, "project": carried, "backends": found, "coverage": _coverage(path, name)})
+        emit(
+            {"file": str(path), "system": name, "project": carried, "backends": found, "coverage": _coverage(path, name, catalog)}
+        )
         return
     if not carried:
         say("No backend names a project, so everything that they hold is taken for one system; --project NAME narrows it.")
-    _print_coverage(name, _coverage(path, name))
+    _print_coverage(name, _coverage(path, name, catalog))
     say(f'Wrote {path}. Now: revelio recommend "what a user noticed"')
 
 
@@ -101,15 +105,14 @@ def _given(sources: Sequence[str], named: Mapping[str, str | None]) -> dict[str,
     return found
 
 
-def _coverage(path: Path, name: str) -> Coverage:
+def _coverage(path: Path, name: str, catalog: Catalog) -> Coverage:
     """What the settings just written let Revelio see."""
-    from revelio.catalog import bundled_catalog
     from revelio.coverage import coverage
     from revelio.settings import SystemSettings
     from revelio.systems import open_system
 
     written = tomllib.loads(path.read_text(encoding="utf-8"))["systems"][name]
-    system = open_system(name, SystemSettings.model_validate(written), bundled_catalog())
+    system = open_system(name, SystemSettings.model_validate(written), catalog)
     try:
         return coverage(system)
     finally:

@@ -37,9 +37,9 @@ def learn(
       revelio learn
       revelio learn --at-least 20 --json
     """
-    from revelio.catalog import bundled_catalog, load_catalog
     from revelio.learning.learn import LearnArguments
     from revelio.learning.learn import learn as attempt
+    from revelio.plugins import own_catalog
     from revelio.store import Store
 
     settings = settings_with()
@@ -47,7 +47,7 @@ def learn(
         model=settings.model,
         folder=settings.learning.folder,
         dataset=dataset or settings.learning.dataset,
-        catalog=load_catalog(*settings.catalog) if settings.catalog else bundled_catalog(),
+        catalog=own_catalog(settings),
         at_least=at_least,
         dry_run=dry_run,
     )

@@ -1,4 +1,4 @@
-"""Tools by name: the one place where the core knows implementations."""
+"""Tools by name, bundled ones and those of plug-ins: the one place where the core knows implementations."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import cast
 from revelio.catalog import ToolSpec
 from revelio.errors import MissingExtraError
 from revelio.extras import extras_for
+from revelio.plugins import announced, plugin
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Tool
 from revelio.tools.not_installed import NotInstalled
+from revelio.tools.plugin import PluginTool, probe_of
 from revelio.tools.probe import Probe
 
 Factory = Callable[[ToolSpec, Backend, Limits], Tool]
@@ -50,7 +52,8 @@ PROBED = ("prometheus", "jaeger", "elasticsearch", "containers", "mysql", "postg
 def probes() -> dict[str, Probe]:
     """How each product is found that can be, by its name."""
     modules = (import_module(f"revelio.tools.{package}.probe") for package in PROBED)
-    return {name: probe for module in modules for name, probe in module.PROBES.items()}
+    bundled = {name: probe for module in modules for name, probe in module.PROBES.items()}
+    return bundled | {one.name: probe for one in announced() if (probe := probe_of(one)) is not None}
 
 
 def make_tool(
@@ -62,9 +65,10 @@ def make_tool(
     Where the client library of its backend is not installed, the tool only shows its queries and says which extra is missing.
     """
     place = TOOLS.get(spec.name) if product in (None, spec.name) else PRODUCTS.get(product)
-    if place is None:
-        return None
     source = replace(spec, name=name or spec.name)
+    if place is None:
+        plugged = plugin(spec.name)
+        return PluginTool(plugged, source, backend, limits) if plugged else None
     try:
         with extras_for("this tool"):
             factory = cast(Factory, resolve_name(place))
