@@ -3,7 +3,6 @@
 import { busy, cardFor, settle, unreachable } from "./forms.js";
 import { draw, reveal } from "./revelio.js";
 
-const EVERY_MS = 1500;
 const head = document.querySelector("[data-answer]");
 let revision = head.dataset.revision;
 let asking = false;
@@ -133,5 +132,5 @@ document.addEventListener("submit", onSubmit);
 document.addEventListener("visibilitychange", poll);
 const named = decodeURIComponent(location.hash).replace(/^#query-/, "");
 if (named && named !== location.hash) select(named);
-setInterval(poll, EVERY_MS);
+setInterval(poll, Number(head.dataset.every));
 runNow();

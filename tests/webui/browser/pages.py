@@ -63,14 +63,25 @@ def looks_right(page: Page, name: str, *, axe: bool) -> None:
     )
     faint = page.evaluate(_CONTRAST)
     assert faint == [], f"{name}: {faint}"
-    shift, moved = page.evaluate(_SHIFTS)
+    shift, moved = shifts(page)
     assert shift < 0.01, f"{name}: {moved}"
-    assert page.evaluate(_WEIGHT) < HEAVIEST, name
+    assert weight(page) < HEAVIEST, name
     if axe:
         found = barriers(page)
         assert found == [], f"{name}: {found}"
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def shifts(page: Page) -> tuple[float, list[str]]:
+    """The layout shift so far that no input caused, and what moved."""
+    shift, moved = page.evaluate(_SHIFTS)
+    return float(shift), list(moved)
+
+
+def weight(page: Page) -> int:
+    """Bytes that the page and all its parts took to load, as sent."""
+    return int(page.evaluate(_WEIGHT))
 
 
 def barriers(page: Page) -> list[str]:
