@@ -113,6 +113,7 @@ def answer_page(
         took_ms=answer.took_ms,
         no_fault=answer.no_fault_probability,
         no_fault_likely=answer.no_fault_likely,
+        report_effect=saved.recommendation.report_effect,
         degraded=answer.degraded,
         mostly_missing=evidence.mostly_missing,
         sources_up=len(evidence.sources or ()),

@@ -197,6 +197,7 @@ class AnswerPage(Page):
     took_ms: float
     no_fault: float
     no_fault_likely: bool
+    report_effect: str
     degraded: tuple[str, ...]
     mostly_missing: bool
     sources_up: int
