@@ -44,16 +44,19 @@ class Backend(AccessSettings):
         "", description="What it is, such as `loki`, where its name does not say so: a system may have several of one kind"
     )
     link: _Page = Field(
-        "", pattern=_PAGE, description="Base address for deep links (elasticsearch: a Kibana), as browsers reach it"
+        "",
+        pattern=_PAGE,
+        description="Base address for deep links (elasticsearch: a Kibana; opensearch: its Dashboards), as browsers reach it",
     )
     grafana: _Page = Field(
         "",
         pattern=_PAGE,
-        description="Base address of a Grafana: links open its Explore page, with `datasource` (prometheus)",
+        description="Base address of a Grafana: links open its Explore page, with `datasource` (prometheus, loki, tempo)",
     )
     datasource: str = Field("", description="The uid of this backend's data source in Grafana")
     data_view: str = Field(
-        "", description="Id of the Kibana data view that links open (elasticsearch); they are written in ES|QL when empty"
+        "",
+        description="Id of the data view (Kibana, else ES|QL) or index pattern (OpenSearch Dashboards) that links open",
     )
     index: str = Field(
         "",

@@ -13,13 +13,22 @@ from revelio.types import Window
 
 def prometheus_graph(base: str, promql: str, whole: Window) -> str:
     """Prometheus' graph page (2 and 3), ending where the window ends."""
-    span = {
+    return f"{_base(base)}/graph?{urlencode(_graph(promql, whole, '%Y-%m-%d %H:%M:%S'))}"
+
+
+def vmui_graph(base: str, promql: str, whole: Window) -> str:
+    """VictoriaMetrics' own page, vmui, ending where the window ends; of a cluster the base is that of a tenant."""
+    span = {**_graph(promql, whole, "%Y-%m-%dT%H:%M:%S"), "g0.relative_time": "none"}
+    return f"{_base(base).removesuffix('/prometheus')}/vmui/#/?{urlencode(span)}"
+
+
+def _graph(promql: str, whole: Window, form: str) -> dict[str, str]:
+    return {
         "g0.expr": encodable(promql),
         "g0.tab": "0",
         "g0.range_input": f"{math.ceil(whole.seconds)}s",
-        "g0.end_input": datetime.fromtimestamp(whole.end, UTC).strftime("%Y-%m-%d %H:%M:%S"),
+        "g0.end_input": datetime.fromtimestamp(whole.end, UTC).strftime(form),
     }
-    return f"{_base(base)}/graph?{urlencode(span)}"
 
 
 def grafana_explore(base: str, datasource: str, promql: str, whole: Window) -> str:
@@ -70,6 +79,25 @@ def kibana_filter(base: str, data_view: str, search: object, whole: Window) -> s
 def kibana_esql(base: str, esql: str, whole: Window) -> str:
     """Kibana Discover (8.15 or later) with an ES|QL query, for which no data view has to exist."""
     return _discover(base, {"dataSource": {"type": "esql"}, "query": {"esql": encodable(esql)}}, whole)
+
+
+def dashboards_filter(base: str, index_pattern: str, search: object, whole: Window) -> str:
+    """Discover of OpenSearch Dashboards (2.11 or later) with a search in OpenSearch's query language as its filter.
+
+    ``index_pattern`` is the id of one in there; the default one where it is empty.
+    """
+    named = {"indexPattern": index_pattern} if index_pattern else {}
+    meta = {"type": "custom", "key": "query", "alias": "from Revelio", "disabled": False, "negate": False}
+    parts = {
+        "_a": {"discover": {"columns": ["_source"], "isDirty": False, "sort": []}, "metadata": {**named, "view": "discover"}},
+        "_g": {"filters": [], "time": {"from": iso(whole.start), "to": iso(whole.end)}},
+        "_q": {
+            "filters": [{"meta": {**meta, "index": index_pattern} if index_pattern else meta, "query": search}],
+            "query": {"language": "kuery", "query": ""},
+        },
+    }
+    told = "&".join(f"{name}={quote(rison(part), safe='')}" for name, part in parts.items())
+    return f"{_base(base)}/app/data-explorer/discover#?{told}"
 
 
 def rison(value: object) -> str:

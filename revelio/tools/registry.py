@@ -33,11 +33,11 @@ TOOLS = {
 """Implementation by tool name, as ``module:class``: a backend's client library is loaded only where the tool is used."""
 
 PRODUCTS = {
-    "victoriametrics": TOOLS["prometheus"],
+    "victoriametrics": "revelio.tools.prometheus.victoriametrics:VictoriaMetrics",
     "thanos": TOOLS["prometheus"],
     "mimir": TOOLS["prometheus"],
     "mariadb": TOOLS["mysql"],
-    "opensearch": TOOLS["elasticsearch"],
+    "opensearch": "revelio.tools.elasticsearch.opensearch:OpenSearch",
     "loki": "revelio.tools.loki.tool:Loki",
     "tempo": "revelio.tools.tempo.tool:Tempo",
     "kubernetes": "revelio.tools.kubernetes.tool:Kubernetes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 from pytest_httpserver import HTTPServer
 
@@ -70,6 +71,7 @@ def test_a_victoriametrics_is_found(machine: Serve, tmp_path: Path) -> None:
     with running(command, tmp_path / "log", f"http://127.0.0.1:{port}/health"):
         machine(8428, f"127.0.0.1:{port}")
         found = up(Finder(bundled_catalog()).here())
+        assert httpx.get(f"http://127.0.0.1:{port}/vmui/", timeout=10.0).status_code == 200, "links open this page"
     assert found["victoriametrics"].detail.startswith("VictoriaMetrics")
     assert found["victoriametrics"].page
 

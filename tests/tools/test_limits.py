@@ -19,6 +19,8 @@ from tests.tools.ill_server import BEHAVIOURS, BOMBS, ill_server
 
 ADDRESSES = {
     "prometheus": "http://{}",
+    "victoriametrics": "http://{}",
+    "opensearch": "http://{}",
     "loki": "http://{}",
     "tempo": "http://{}",
     "kubernetes": "http://{}",
@@ -36,6 +38,8 @@ QUESTIONS = {
     "elasticsearch": bound("elasticsearch.errors", service="cart"),
     "tempo": bound("jaeger.slow_spans", service="cart"),
     "kubernetes": bound("containers.state", container="cart"),
+    "victoriametrics": bound("prometheus.up", service="cart"),
+    "opensearch": bound("elasticsearch.errors", service="cart"),
     "loki": bound("elasticsearch.errors", service="cart"),
     "containers": bound("containers.all_events"),
     "mysql": bound("mysql.blocking", database="mysql"),

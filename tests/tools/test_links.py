@@ -10,7 +10,16 @@ from hypothesis import given
 
 from revelio.settings import Backend
 from revelio.tools.jaeger.tool import Jaeger
-from revelio.tools.links import grafana_explore, jaeger_search, kibana_esql, kibana_filter, prometheus_graph, rison
+from revelio.tools.links import (
+    dashboards_filter,
+    grafana_explore,
+    jaeger_search,
+    kibana_esql,
+    kibana_filter,
+    prometheus_graph,
+    rison,
+    vmui_graph,
+)
 from revelio.tools.prometheus.tool import Prometheus
 from revelio.types import Window
 from tests.tools.conftest import QUICK, SCOPE, bound, hostile, spec
@@ -23,6 +32,27 @@ def test_prometheus_graph_exactly() -> None:
     assert prometheus_graph("http://prom.example/", 'up{a="b c"}', WHOLE) == (
         "http://prom.example/graph?g0.expr=up%7Ba%3D%22b+c%22%7D&g0.tab=0&g0.range_input=90s&g0.end_input=2023-11-14+22%3A13%3A20"
     )
+
+
+@pytest.mark.parametrize("base", ["http://vm.example/select/0/", "http://vm.example/select/0/prometheus"])
+def test_vmui_exactly(base: str) -> None:
+    assert vmui_graph(base, 'up{a="b c"}', WHOLE) == (
+        "http://vm.example/select/0/vmui/#/?g0.expr=up%7Ba%3D%22b+c%22%7D&g0.tab=0&g0.range_input=90s"
+        "&g0.end_input=2023-11-14T22%3A13%3A20&g0.relative_time=none"
+    )
+
+
+def test_opensearch_dashboards_exactly() -> None:
+    link = dashboards_filter("http://os.example/", "abc", {"term": {"service.name": "cart"}}, WHOLE)
+    assert unquote(link) == (
+        "http://os.example/app/data-explorer/discover#?"
+        "_a=('discover':('columns':!('_source'),'isDirty':!f,'sort':!()),'metadata':('indexPattern':'abc','view':'discover'))"
+        "&_g=('filters':!(),'time':('from':'2023-11-14T22:11:50.000Z','to':'2023-11-14T22:13:20.000Z'))"
+        "&_q=('filters':!(('meta':('type':'custom','key':'query','alias':'from Revelio','disabled':!f,'negate':!f,'index':'abc'),"
+        "'query':('term':('service.name':'cart')))),'query':('language':'kuery','query':''))"
+    )
+    default = unquote(dashboards_filter("http://os.example", "", {"match_all": {}}, WHOLE))
+    assert "'metadata':('view':'discover')" in default and "'index'" not in default
 
 
 def test_grafana_explore_exactly() -> None:
@@ -62,6 +92,9 @@ def test_no_name_adds_a_parameter_or_a_fragment_to_any_address(name: str) -> Non
     graph = urlsplit(prometheus_graph("http://p", name, WHOLE))
     assert [key for key, _ in parse_qsl(graph.query)] == ["g0.expr", "g0.tab", "g0.range_input", "g0.end_input"]
     assert (parse_qs(graph.query)["g0.expr"], graph.fragment) == ([clean], "")
+    vmui = urlsplit(vmui_graph("http://v", name, WHOLE))
+    assert (vmui.path, vmui.query) == ("/vmui/", "")
+    assert parse_qs(vmui.fragment.removeprefix("/?"))["g0.expr"] == [clean]
     explore = urlsplit(grafana_explore("http://g", name, name, WHOLE))
     assert [key for key, _ in parse_qsl(explore.query)] == ["schemaVersion", "panes"]
     pane = json.loads(parse_qs(explore.query)["panes"][0])["revelio"]
@@ -72,6 +105,8 @@ def test_no_name_adds_a_parameter_or_a_fragment_to_any_address(name: str) -> Non
         discover = urlsplit(link)
         assert discover.path == "/app/discover"
         assert [part.partition("=")[0] for part in discover.fragment.removeprefix("/?").split("&")] == ["_g", "_a"]
+    dashboards = urlsplit(dashboards_filter("http://k", name, {"term": {"a": name}}, WHOLE))
+    assert [part.partition("=")[0] for part in dashboards.fragment.removeprefix("?").split("&")] == ["_a", "_g", "_q"]
 
 
 @given(hostile())

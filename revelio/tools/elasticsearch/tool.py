@@ -30,7 +30,9 @@ FRESH_S = 600.0
 
 
 class ElasticsearchLogs:
-    """The ``elasticsearch`` tool, and OpenSearch: log documents of the index that the settings name, or ``logs-<project>``."""
+    """The ``elasticsearch`` tool: log documents of the index that the settings name, or ``logs-<project>``."""
+
+    title = "Elasticsearch"
 
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
@@ -46,7 +48,7 @@ class ElasticsearchLogs:
         answer = self._answered("/_cluster/health", None)
         if "status" not in answer:
             raise SourceError(self.name, f"{self.backend.url} is not Elasticsearch or OpenSearch; is its url right?")
-        return f"Elasticsearch, cluster {answer.get('status', 'in an unknown state')}"
+        return f"{self.title}, cluster {answer.get('status', 'in an unknown state')}"
 
     def snapshot(self, scope: Scope) -> Evidence:
         """Patterns of problem lines and of all others, now and before: four searches."""
@@ -70,14 +72,17 @@ class ElasticsearchLogs:
         return f"GET {self._index(scope)}/_search\n{text}"
 
     def link(self, query: Query, scope: Scope) -> str | None:
-        """Kibana Discover, where ``link`` names a Kibana; None for a search that neither a data view nor ES|QL can take."""
+        """The search in the page that ``link`` names; None where there is none, or it cannot take this search."""
         if not self.backend.link:
             return None
         _, wanted = self._question(query, scope)
-        whole = Window(scope.baseline.start, scope.window.end)
+        return self.page(self._known(scope).translated(wanted), scope, Window(scope.baseline.start, scope.window.end))
+
+    def page(self, wanted: Tree, scope: Scope, whole: Window) -> str | None:
+        """Kibana Discover; None for a search that neither a data view nor ES|QL can take."""
         if self.backend.data_view:
-            return links.kibana_filter(self.backend.link, self.backend.data_view, self._known(scope).translated(wanted), whole)
-        said = log_query.esql(self._known(scope).translated(wanted), self._index(scope))
+            return links.kibana_filter(self.backend.link, self.backend.data_view, wanted, whole)
+        said = log_query.esql(wanted, self._index(scope))
         return None if said is None else links.kibana_esql(self.backend.link, said, whole)
 
     def run(self, query: Query, scope: Scope) -> Result:

@@ -51,6 +51,10 @@ class _Measure:
 class Prometheus:
     """The ``prometheus`` tool."""
 
+    title = "Prometheus"
+    page = staticmethod(links.prometheus_graph)
+    """Its own page, by base address, PromQL and time."""
+
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """``spec.metrics`` is what a snapshot reads, and the noise floor of each."""
         self.name = spec.name
@@ -70,7 +74,7 @@ class Prometheus:
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, dict) or not isinstance(data.get("version"), str):
             raise SourceError(self.name, f"{self.backend.url} does not answer like Prometheus; is its url right?")
-        return f"Prometheus {data['version']}"
+        return f"{self.title} {data['version']}"
 
     def discover(self, project: str, *, refresh: bool = False) -> Profile:
         """What this Prometheus holds of a system; ``SourceError`` when it does not say."""
@@ -112,13 +116,13 @@ class Prometheus:
         return promql.render(query, scope, profile, self._step_s(profile, scope))
 
     def link(self, query: Query, scope: Scope) -> str | None:
-        """Grafana Explore where one is set, else Prometheus' own graph page; both end where the window ends."""
+        """Grafana Explore where one is set, else its own page; both end where the window ends."""
         whole = Window(scope.baseline.start, scope.window.end)
         if self.backend.grafana and self.backend.datasource:
             return links.grafana_explore(self.backend.grafana, self.backend.datasource, self.render(query, scope), whole)
         if not self.backend.link:
             return None
-        return links.prometheus_graph(self.backend.link, self.render(query, scope), whole)
+        return self.page(self.backend.link, self.render(query, scope), whole)
 
     def run(self, query: Query, scope: Scope) -> Result:
         """The series over baseline and window; the furthest of them gives the signal."""
