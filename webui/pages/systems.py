@@ -82,20 +82,23 @@ def _system(request: Request, name: str, service: Service, *, now: bool) -> Resp
 
 
 def _backends(service: Service, name: str, health: Health) -> tuple[BackendRow, ...]:
-    """Every data source of the catalog and whether its backend answers; None before the first check or without a backend."""
+    """Every source of the settings and whether it answers (None before the first check), then the tools that have none."""
     settings = service.settings.systems.get(name)
+    if settings is None:
+        return ()
     try:
         catalog = service.catalog
     except CatalogError:
         catalog = Catalog(())
     states = {t.tool: t for t in health.tools}
-    rows = []
-    for tool in catalog.tools if settings else ():
-        state = states.get(tool.name)
-        set_up = bool(settings and tool.name in settings.backends)
-        rows.append(
-            BackendRow(
-                tool.name, tool.title, set_up, state.up if state else None, without_passwords(state.detail) if state else ""
-            )
-        )
-    return tuple(rows)
+    rows, served = [], set()
+    for source, backend in settings.backends.items():
+        product = catalog.product(backend.product or source)
+        if product is None:
+            continue
+        state = states.get(source)
+        served.add(product.tool)
+        title = product.title if source == product.name else f"{product.title} ({source})"
+        told = without_passwords(state.detail) if state else ""
+        rows.append(BackendRow(source, title, True, state.up if state else None, told))
+    return (*rows, *(BackendRow(t.name, t.title, False, None, "") for t in catalog.tools if t.name not in served))
