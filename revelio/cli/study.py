@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,6 +46,10 @@ def study(
     more: Annotated[list[Path] | None, typer.Argument(metavar="", hidden=True)] = None,
     per_system: Annotated[int, typer.Option("--per-system", min=5, help="With --systems: maximal incidents per system.")] = 60,
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="With --systems: epochs of each training.")] = 30,
+    own: Annotated[
+        list[int] | None,
+        typer.Option("--own", min=1, help="With --systems: also after so many incidents of its own; may be given several times."),
+    ] = None,
     strangers: Annotated[bool, typer.Option("--strangers", hidden=True, help="Deprecated name of --transfer.")] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     json: Json = False,
@@ -65,7 +70,8 @@ def study(
     network_only (without its ranking trees), random, deviation_count (the component with the most anomalous figures), bm25,
     lambda_rank (boosted trees that know no name), and today (the model of the settings, which may have been trained on the
     system). A dataset with frozen splits takes part with its training split. The mean weighs systems equally. Each
-    DATASET/catalog.yaml holds the catalog of its records.
+    DATASET/catalog.yaml holds the catalog of its records. --own 5 --own 20 adds the model after `revelio learn` from 5 and 20
+    confirmed incidents of that system (own_5, own_20), and scores every method on the others.
 
     \b
     Examples:
@@ -86,7 +92,7 @@ def study(
         raise InvalidInputError(f"{more[0]}: folders belong to --systems")
     if systems:
         folders = with_catalogs([*systems, *(more or ())], catalog)
-        _systems(replace(arguments, members=1, folds=0, epochs=epochs), folders, per_system, json)
+        _systems(replace(arguments, members=1, folds=0, epochs=epochs), folders, per_system, own or (), json)
         return
     if strangers:
         complain("--strangers is deprecated; use --transfer")
@@ -121,16 +127,21 @@ def _transfer(arguments: TrainArguments, only: list[str] | None, html: Path | No
     table("Another application and other fault kinds than in training", columns, rows, numbers=range(3, len(columns)))
 
 
-def _systems(arguments: TrainArguments, folders: list[tuple[Path, Catalog | None]], per_system: int, json: bool) -> None:
+def _systems(
+    arguments: TrainArguments, folders: list[tuple[Path, Catalog | None]], per_system: int, own: Sequence[int], json: bool
+) -> None:
     from revelio.evaluation.systems import SHARES, leave_one_out
     from revelio.incidents.dataset import open_datasets
+    from revelio.learning.own_incidents import adapted
     from revelio.ranker.artifact import load_ranker
 
     dataset, model = open_datasets(folders), settings_with().model
     today = load_ranker(model, dataset.all_tools(arguments.catalog))
     whole = replace(arguments, out=arguments.out / "systems", encoder=arguments.encoder or model)
     with StepBars() as bars:
-        found = leave_one_out(dataset, whole, today, per_system, bars.report)
+        found = leave_one_out(
+            dataset, whole, today, per_system, bars.report, sorted(own), lambda r, seen: adapted(r, seen, arguments.catalog)
+        )
     if json:
         emit(found)
         return

@@ -95,8 +95,8 @@ class Graph:
         callers = np.zeros_like(here)
         if len(self.calls):
             a, b = self.calls.T
-            pool.at(callees, a, here[b])
-            pool.at(callers, b, here[a])
+            _pool(callees, a, here[b], pool)
+            _pool(callers, b, here[a], pool)
         by_edge = self.target_caller < self.sizes[1]
         above = np.where(by_edge[:, None], here[self.target_caller], callers[self.target_place])
         return np.stack([own[self.target_own], here[self.target_place], callees[self.target_place], above]).transpose(0, 2, 1)
@@ -105,10 +105,19 @@ class Graph:
         """``[size + 2, V]``; the last but one row has no item, the last has all of them."""
         found = np.zeros((size + 2, len(values)), dtype=np.float32)
         if values.shape[1]:
-            pool.at(found, group, values.T)
+            _pool(found, group, values.T, pool)
             found[size] = 0.0
             found[size + 1] = pool.reduce(values, axis=1)
         return found
+
+
+def _pool(into: Floats, group: Ints, values: Floats, pool: np.ufunc) -> None:
+    """``pool.at(into, group, values)`` of rows, many times as fast."""
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    start = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    there = ordered[start]
+    into[there] = pool(into[there], pool.reduceat(values[order], start, axis=0))
 
 
 def graph(items: Items, candidates: CandidateIndex, edges: Sequence[tuple[str, str]]) -> Graph:
@@ -241,8 +250,8 @@ def _same_elsewhere(tied: Graph, candidates: CandidateIndex, worst: Floats, pres
     below, above = np.full_like(at, -1.0), np.full_like(at, -1.0)
     if len(tied.calls):
         a, b = tied.calls.T
-        np.maximum.at(below, a, at[b])
-        np.maximum.at(above, b, at[a])
+        _pool(below, a, at[b], np.maximum)
+        _pool(above, b, at[a], np.maximum)
     callees, callers = below[place, template], above[place, template]
     own = np.where(present, worst, 0.0)
     above_callees, above_callers = (own - callees) * (callees > -1.0), (own - callers) * (callers > -1.0)

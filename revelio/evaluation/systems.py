@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -21,7 +21,7 @@ from revelio.evaluation.baselines.shuffled import Shuffled
 from revelio.evaluation.results import FaultFigures, Interval
 from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
 from revelio.evaluation.trained import Trained, network_only
-from revelio.incidents.dataset import Dataset
+from revelio.incidents.dataset import Dataset, LabelledIncident
 from revelio.ranker.artifact import MANIFEST, load_ranker
 from revelio.ranker.session import Ranker
 from revelio.training.arguments import TrainArguments
@@ -30,10 +30,16 @@ from revelio.training.train import train
 TEST = "new_app"
 """The split of the incidents of the system that is left out."""
 MIN_SYSTEMS, MIN_INCIDENTS = 2, 5
+MIN_SCORED = 15
+"""Incidents of the system that no model was adapted to."""
 MEAN = "mean"
 """Stands for all systems, each with the same weight."""
 SHARES = ("top1", "top3", "template_top1", "place_top1", "confidence")
 """The figures of ``SystemFigures`` that are shares of incidents."""
+
+
+Adapt = Callable[[Ranker, Sequence[LabelledIncident]], Ranker]
+"""What a ranker becomes by incidents of one system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +66,14 @@ def leave_one_out(
     today: Ranker,
     per_system: int,
     progress: Progress = lambda what, done, total: None,
+    own: Sequence[int] = (),
+    adapt: Adapt = lambda ranker, incidents: ranker,
 ) -> tuple[SystemFigures, ...]:
     """Train what is not in ``whole.out`` yet, and score it beside the baselines and the model of ``today``; the means come last.
 
-    At most ``per_system`` incidents of each system take part. Raises ``DatasetError`` with fewer than two systems.
+    At most ``per_system`` incidents of each system take part. The model is also scored after each number of ``own`` incidents
+    of the system, as what ``adapt`` makes of it with them; nothing is scored on these. Raises ``DatasetError`` with
+    fewer than two systems.
     """
     parts = _parts(dataset)
     systems = _chosen(parts, per_system)
@@ -80,13 +90,16 @@ def leave_one_out(
             train(replace(whole, out=folder, resume=True), steps, part)
         model, bundled = Trained(load_ranker(folder, tools)), Trained(today)
         model.name, bundled.name = "model", "today"
+        shown = _to_show(part, own)
+        later = [_named(Trained(adapt(model.ranker, shown[:n])), f"own_{n}") for n in own if n <= len(shown)]
         seen = evaluate(
             part,
             whole.catalog,
             model,
             splits=(TEST,),
+            leave_out=frozenset(i.record.id for i in shown),
             baselines=(Shuffled(), DeviationCount(tools), Bm25(), LambdaRank(tools)),
-            ablations=(network_only(model), bundled),
+            ablations=(network_only(model), bundled, *later),
             progress=steps,
         )
         for method, by_split in seen.by_method.items():
@@ -133,6 +146,19 @@ def _left_out(dataset: Dataset, parts: Sequence[_Part], system: str, chosen: fro
     first, *others = (part.left_out(system, chosen) for part in parts)
     digest = hashlib.sha256(f"{system} {sorted(chosen)} {dataset.digest}".encode()).hexdigest()[:12]
     return replace(first, others=tuple(others), digest=digest)
+
+
+def _to_show(part: Dataset, own: Sequence[int]) -> list[LabelledIncident]:
+    """The incidents to adapt to, in random order: as many as the largest number of ``own`` that leaves enough to score."""
+    if not own:
+        return []
+    there = sorted(part.read(TEST), key=lambda i: hashlib.sha256(f"own {i.record.id}".encode()).digest())
+    return there[: max((n for n in own if n + MIN_SCORED <= len(there)), default=0)]
+
+
+def _named(method: Trained, name: str) -> Trained:
+    method.name = name
+    return method
 
 
 def _means(found: Sequence[SystemFigures]) -> Iterator[SystemFigures]:

@@ -82,12 +82,13 @@ def labelled(
     if not splits:
         splits = tuple(sorted({*dataset.splits.values()} - {"train"})) or ("repeat", "new_location", "new_fault", "no_fault")
     chosen = sorted(dataset.read(*splits), key=lambda x: hashlib.sha256(x.record.id.encode()).digest())[:most]
-    return [c for incident in chosen for c in _cases(incident, ranker, catalog, temperature, asking)]
+    return [c for incident in chosen for c in cases(incident, ranker, catalog, temperature, asking)]
 
 
-def _cases(
-    incident: LabelledIncident, ranker: Ranker, catalog: Catalog, temperature: float, asking: frozenset[str]
+def cases(
+    incident: LabelledIncident, ranker: Ranker, catalog: Catalog, temperature: float = 1.0, asking: frozenset[str] = frozenset()
 ) -> Iterator[Case]:
+    """An incident with each of its first reports; none where it has no accepted query among its candidates."""
     record, examples = incident.record, case(incident, catalog).examples[:REPORTS]
     if asking and asking.isdisjoint(q.template.id for q in examples[0].queries):
         return

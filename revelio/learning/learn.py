@@ -111,7 +111,7 @@ def _attempt(arguments: LearnArguments, store: Store, versions: Versions, progre
     progress("read labelled incidents", 1, 3)
     replayed, kept = _labelled(arguments, ranker, frozenset(t for a in answers for t in a.templates))
     progress("fit and compare", 2, 3)
-    l2, head, comparisons, why = _fitted(answers, replayed, kept, before, _known_to(versions, active))
+    l2, head, comparisons, why = fitted(answers, replayed, kept, before, _known_to(versions, active))
     learned = LearnedFrom(
         answers=len(answers),
         found=sum(a.verdicts[0] for a in answers),
@@ -155,7 +155,7 @@ def _labelled(arguments: LearnArguments, ranker: Ranker, judged: frozenset[str])
     return cases("train", most=REPLAYED, temperature=REPLAY_TEMPERATURE), cases(most=HELD_OUT)
 
 
-def _fitted(
+def fitted(
     answers: Sequence[Judged],
     replayed: Sequence[Case],
     kept: Sequence[Case],

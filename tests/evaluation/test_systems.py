@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +11,10 @@ import pytest
 
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import Dataset, open_datasets
+from revelio.incidents.dataset import Dataset, LabelledIncident, open_datasets
 from revelio.incidents.exchange import write_records
 from revelio.ranker.artifact import load_ranker
+from revelio.ranker.session import Ranker
 from revelio.settings import BUNDLED
 from tests.cli.test_foreign_catalog import CATALOG, KINDS, PLACES, incident
 from tests.ranker.conftest import PLACES as PARTS
@@ -74,6 +77,28 @@ def test_each_system_is_scored_by_every_method_and_the_mean_weighs_them_equally(
     monkeypatch.setattr(module, "train", lambda *arguments: trained.append(arguments))
     assert leave_one_out(datasets, arguments(tmp_path, catalog), today, 5) == found
     assert trained == [], "what is there is not trained again"
+
+
+def test_incidents_that_a_model_was_adapted_to_are_scored_by_no_method(
+    datasets: Dataset,
+    catalog: Catalog,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[list[str]] = []
+
+    def adapt(ranker: Ranker, incidents: Sequence[LabelledIncident]) -> Ranker:
+        shown.append([i.record.id for i in incidents])
+        return ranker
+
+    monkeypatch.setattr(module, "MIN_SCORED", 2)
+    today = load_ranker(MODEL, datasets.all_tools(catalog))
+    monkeypatch.setattr(module, "train", lambda arguments, steps, part: shutil.copytree(MODEL, arguments.out))
+    found = leave_one_out(datasets, arguments(tmp_path, catalog), today, 5, own=(1, 3), adapt=adapt)
+    assert [len(ids) for ids in shown] == [1, 3] * 3
+    assert all(few == more[:1] for few, more in zip(shown[::2], shown[1::2], strict=True)), "the same ones and more"
+    assert {f.method for f in found} == METHODS | {"own_1", "own_3"}
+    assert {f.incidents for f in found if f.system != MEAN} == {2}
 
 
 def test_one_system_alone_cannot_be_left_out(datasets: Dataset, catalog: Catalog, tmp_path: Path) -> None:  # noqa: F811
