@@ -48,7 +48,9 @@ def study(
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="With --systems: epochs of each training.")] = 30,
     own: Annotated[
         list[int] | None,
-        typer.Option("--own", min=1, help="With --systems: also after so many incidents of its own; may be given several times."),
+        typer.Option(
+            "--own", min=1, help="With --systems: also after so many incidents of that system; may be given several times."
+        ),
     ] = None,
     strangers: Annotated[bool, typer.Option("--strangers", hidden=True, help="Deprecated name of --transfer.")] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
