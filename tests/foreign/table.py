@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
@@ -29,6 +29,8 @@ class Asked:
     no_fault: bool
     empty: int
     first: tuple[str, ...]
+    confidence: float
+    """The probability of the first query."""
 
     @property
     def late(self) -> bool:
@@ -49,6 +51,7 @@ def ask(recommender: Recommender, record: Record, figures: Figures | None) -> As
         answer.no_fault_likely,
         sum(q.query.id in silent for q in first),
         tuple(q.query.title for q in first),
+        first[0].probability if first else 0.0,
     )
 
 
@@ -74,6 +77,7 @@ def row(name: str, title: str, asked: Sequence[Asked], figures: Iterable[Figures
         f"{sum(a.empty for a in asked)} of {ANSWERED * len(asked)}",
         f"{_hits(shown, 1)} of {len(shown)}",
         f"{_hits(shown, 3)} of {len(shown)}",
+        f"{fmean(a.confidence for a in shown):.2f}" if shown else "-",
         str(len(faults) - len(shown)),
         f"{_hits(late, 1)} and {_hits(late, 3)} of {len(late)}",
         f"{sum(not a.no_fault for a in calm)} of {len(calm)}",
@@ -90,6 +94,7 @@ COLUMNS = (
     "of those in answers",
     "cause first",
     "in first three",
+    "mean probability of the first query",
     "cause not visible",
     "late: first and in first three",
     "healthy called a fault",
