@@ -7,9 +7,10 @@ import secrets
 import time
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import httpx
-from pydantic import BaseModel, StringConstraints
+from pydantic import AfterValidator, BaseModel, StringConstraints
 
 from revelio.errors import AccessError
 from revelio.extras import extras_for
@@ -18,7 +19,14 @@ from revelio.settings import OidcSettings
 _WAIT_S = 10.0
 _LONGEST = 1_000_000
 """Bytes of what the provider publishes of itself."""
-_Address = Annotated[str, StringConstraints(pattern=r"^https?://[^/\s\\][^\s\\]*$", max_length=2_000)]
+
+
+def _parsed(address: str) -> str:
+    urlsplit(address)  # ValueError for brackets that enclose no IPv6 address
+    return address
+
+
+_Address = Annotated[str, StringConstraints(pattern=r"^https?://[^/\s\\][^\s\\]*$", max_length=2_000), AfterValidator(_parsed)]
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
 """Signed with a key that the provider publishes. ``none`` and shared secrets are not among them."""
 

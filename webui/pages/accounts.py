@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -239,6 +238,5 @@ def _provider(service: Service) -> str:
 
 def onward_of(address: str) -> str:
     """An address on this server, or ""."""
-    parts = urlsplit(address) if address.isprintable() else None
-    here = parts is not None and not parts.scheme and not parts.netloc and address.startswith("/")
-    return address if here and not address.startswith("//") and "\\" not in address else ""
+    here = address.isprintable() and address.startswith("/") and not address.startswith("//") and "\\" not in address
+    return address if here else ""

@@ -156,6 +156,7 @@ ODD = (
     '{"issuer": "ISSUER", "authorization_endpoint": 5, "token_endpoint": [], "jwks_uri": {}}',
     '{"issuer": "ISSUER", "authorization_endpoint": "javascript:alert(1)", "token_endpoint": "http://a/", "jwks_uri": "http://a/"}',
     '{"issuer": "ISSUER", "authorization_endpoint": "http://[::1", "token_endpoint": "http:///", "jwks_uri": "//"}',
+    '{"issuer": "ISSUER", "authorization_endpoint": "http://[::1", "token_endpoint": "http://a/", "jwks_uri": "http://a/"}',
     '{"issuer": {"a": 1}}',
     '{"issuer": "ISSUER", "more": "' + "x" * 1_100_000 + '"}',
 )
