@@ -10,24 +10,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
 from revelio.anomaly import count_deviation
+from revelio.encoders.cached_deviations import deviations_of_series, deviations_of_spans
 from revelio.encoders.deviations import (
-    RELATIVE_NOISE_FLOOR,
     SPAN_METRICS,
     Doubles,
-    SeriesDeviations,
     feature_deviations,
-    series_deviations,
-    span_deviations,
 )
-from revelio.encoders.identity_cache import cached_by_identity
 from revelio.encoders.report import Floats
-from revelio.types import Evidence, Reading, Series, Source
+from revelio.types import Evidence, Reading, Source
 
 Ints = NDArray[np.int64]
 
@@ -233,27 +228,11 @@ def _series(builder: _EvidenceIndexBuilder, evidence: Evidence, noise: Mapping[s
     builder.add_onsets((n, at) for n, at in zip(names, onset[own].tolist(), strict=True) if at < 1.0)
 
 
-@cached_by_identity
-def deviations_of_series(evidence: Evidence, noise: Mapping[str, float]) -> SeriesDeviations:
-    """How far each series left its baseline; cached, because figures and items both ask."""
-    return series_deviations(evidence.series, evidence.baseline, evidence.window, _noise_floors(evidence.series, noise))
-
-
-def _noise_floors(series: Sequence[Series], noise: Mapping[str, float]) -> Doubles:
-    """The noise floor of each series: as declared by its metric, else a small share of the largest value of that metric."""
-    largest = dict.fromkeys({s.metric for s in series} - noise.keys(), 0.0)
-    if largest:
-        for one in series:
-            if one.metric in largest:
-                largest[one.metric] = max(largest[one.metric], max(map(abs, filter(isfinite, one.values)), default=0.0))
-    return np.array([noise[s.metric] if s.metric in noise else RELATIVE_NOISE_FLOOR * largest[s.metric] for s in series])
-
-
 def _spans(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
     """A service takes the worst of its operations; errors of an edge count for the callee."""
     if not evidence.spans:
         return
-    found = span_deviations(evidence.spans, evidence.baseline, evidence.window)
+    found = deviations_of_spans(evidence)
     names = [s.entity.name for s in evidence.spans]
     component_of = [n if "->" in n else s.service or component(n) for s, n in zip(evidence.spans, names, strict=True)]
     for metric in SPAN_METRICS:

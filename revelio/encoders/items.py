@@ -15,8 +15,9 @@ import numpy as np
 
 from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.conventions import signals
-from revelio.encoders.deviations import SPAN_METRICS, Doubles, feature_deviations, span_deviations
-from revelio.encoders.evidence import CHANGED, deviations_of_series, squash
+from revelio.encoders.cached_deviations import deviations_of_series, deviations_of_spans
+from revelio.encoders.deviations import SPAN_METRICS, Doubles, feature_deviations
+from revelio.encoders.evidence import CHANGED, squash
 from revelio.encoders.report import Floats
 from revelio.encoders.words import figure_words
 from revelio.types import Evidence
@@ -121,7 +122,7 @@ def _series(builder: _Builder, evidence: Evidence, noise: Mapping[str, float], m
 def _spans(builder: _Builder, evidence: Evidence) -> None:
     if not evidence.spans:
         return
-    found = span_deviations(evidence.spans, evidence.baseline, evidence.window)
+    found = deviations_of_spans(evidence)
     names = [s.entity.name for s in evidence.spans]
     for metric in SPAN_METRICS:
         words = [figure_words(("spans", metric))] * len(names)
