@@ -75,9 +75,9 @@ def serving(app: FastAPI) -> Iterator[str]:
         thread.join()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The system's own Chromium."""
+    """The system's own Chromium, for no longer than a module: Playwright's event loop is in the way of other files' own."""
     with sync_playwright() as playwright:
         expect.set_options(timeout=60_000)
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS.split())

@@ -66,6 +66,7 @@ def test_control_enter_sends_the_report(context: BrowserContext, address: str) -
     page, _ = watched(context, address)
     page.goto(address)
     page.locator(".examples a").first.click()
+    page.wait_for_url("**/?incident=*")
     page.get_by_label("Report").focus()
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/r/*")
