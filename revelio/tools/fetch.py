@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from functools import cached_property
@@ -106,7 +107,11 @@ class Fetcher:
         if not self.url:
             raise SourceError(self.source, "no address is set for it; give its backend a url in revelio.toml")
         deadline = end(self.limits.seconds)
-        request = {"params": params, "data": form, "json": document, "headers": {"Accept": accept} | self._access.headers()}
+        headers = {"Accept": accept} | self._access.headers()
+        request: dict[str, object] = {"params": params, "data": form, "headers": headers}
+        if document is not None:  # what no UTF-8 can say becomes "?", as elsewhere
+            headers["Content-Type"] = "application/json"
+            request["content"] = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         try:
             with self._transport.until(deadline), self._client.stream(method, path, **request) as response:  # type: ignore[arg-type]
                 encoding = response.headers.get("content-encoding")

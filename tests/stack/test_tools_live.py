@@ -31,7 +31,7 @@ BACKENDS = {"jaeger", "prometheus", "elasticsearch", "cadvisor", "logshipper", "
 @pytest.fixture(scope="module")
 def shop(stacks: Stacks) -> Iterator[System]:
     stacks.have("shop")
-    system = open_system("shop", system_of("shop"), bundled_catalog())
+    system = open_system("shop", system_of("shop"), bundled_catalog(), 10.0)  # two processors are the application's, too
     down = [f"{s.tool}: {s.detail}" for s in system.ping() if not s.up]
     if down:
         pytest.skip(f"the stack is not up: {'; '.join(down)}")

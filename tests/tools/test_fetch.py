@@ -127,6 +127,11 @@ def test_a_redirect_elsewhere_is_not_followed(httpserver: HTTPServer) -> None:
         Fetcher("jaeger", Backend(url=httpserver.url_for("")), QUICK).get("/x", {})
 
 
+def test_a_name_that_no_utf_8_can_say_is_sent_with_a_question_mark(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/x", json={"name": "caf\u00e9 ?"}).respond_with_json({})
+    assert Fetcher("x", Backend(url=httpserver.url_for("")), QUICK).send("/x", {"name": "caf\u00e9 \ud800"}) == {}
+
+
 def test_few_large_bodies_are_held_at_a_time() -> None:
     def large() -> BoundedBody:
         body = BoundedBody(None, 10 * LARGE, 0.2)
