@@ -22,9 +22,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pip._internal.models.index import PyPI
+
 ROOT = Path(__file__).parent.parent
 UV = ROOT / ".venv" / "bin" / "uv"
-ELSEWHERE = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/")
+ELSEWHERE = os.environ.get("PIP_INDEX_URL", PyPI.simple_url).rstrip("/")
 QUESTION = ("recommend", "checkout takes ages since lunch", "--incident", "shop-0e06ec2115", "--json")
 IMAGE = "revelio:install-paths"
 

@@ -73,7 +73,7 @@ _FOLLOWED: ContextVar[Progress | None] = ContextVar("revelio_progress", default=
 
 @contextmanager
 def followed(progress: Progress | None) -> Iterator[None]:
-    """All that the block asks is told to ``progress``."""
+    """``progress`` records every request of the block."""
     token = _FOLLOWED.set(progress)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a person is told about what is not seen: the kinds of things that are there, one by one; the others in a line."""
+"""What coverage says about what is not seen: the kinds of things that are there, one by one; the others in a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress tells of each data source what it does, and ends what nobody waits for."""
+"""Progress tells of each data source what it does, and cancels requests whose page has gone."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fault_injection.apps import app_named
 from fault_injection.campaigns.environment import Environment
-from fault_injection.engine import DockerEngine
+from fault_injection.docker_engine import DockerEngine
 from fault_injection.testbed_system import system_of
 from revelio.catalog import bundled_catalog
 from revelio.errors import FaultError, InvalidInputError

@@ -48,7 +48,7 @@ class NoisyJob(FaultKind):
 
 
 class Visitors(NoisyJob):
-    """Somebody else who asks for pages."""
+    """Other clients that request pages."""
 
     mechanism = "visitors"
     strengths: ClassVar = {"busy": {"rate": 5.0}, "calm": {"rate": 2.0}}

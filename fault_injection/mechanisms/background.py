@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fault_injection.apps import App, app_named
-from fault_injection.engine import CpuLimit, DockerEngine, Engine
+from fault_injection.docker_engine import DockerEngine
+from fault_injection.engine import CpuLimit, Engine
 from fault_injection.journal import Journal
 from fault_injection.mechanisms import database, redis_server
 from fault_injection.mechanisms.cross_traffic import stream

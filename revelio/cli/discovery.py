@@ -17,7 +17,7 @@ from revelio.tools.probe import TIMEOUT_S, Probe, Seen
 from revelio.tools.registry import make_tool, probes
 
 ALWAYS = ("prometheus", "jaeger", "elasticsearch")
-"""Products whose absence is told, and written down as what could be set."""
+"""Products whose absence `init` reports, and writes down as what could be set."""
 
 _MOST_DATA_SOURCES = 20
 

@@ -111,7 +111,7 @@ def inject(
       revelio faults inject delay --at gateway --strength moderate --app travel
     """
     from fault_injection.apps import app_named
-    from fault_injection.engine import DockerEngine
+    from fault_injection.docker_engine import DockerEngine
     from fault_injection.inject import inject as inject_fault
     from fault_injection.inject import undo as undo_all
     from fault_injection.kinds import kind_named
@@ -141,7 +141,7 @@ def undo(app: AppOption = "shop", json: Json = False) -> None:
       revelio faults undo
     """
     from fault_injection.apps import app_named
-    from fault_injection.engine import DockerEngine
+    from fault_injection.docker_engine import DockerEngine
     from fault_injection.inject import undo as undo_all
 
     target = app_named(app)

@@ -22,7 +22,7 @@ SKEW_S = 30.0
 """A difference of clocks that moves a window by more than a scrape or two, in seconds."""
 
 HINTS = 3
-"""Ways to have a signal that a person is told, at most."""
+"""The most ways to get a signal that a message lists."""
 
 _WATCHES = re.compile(
     r"((\w+_)?exporter|prometheus|alertmanager|grafana|jaeger|loki|tempo|thanos|mimir|cortex|promtail|pushgateway"

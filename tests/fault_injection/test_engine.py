@@ -9,7 +9,7 @@ import pytest
 import requests
 from docker.errors import APIError
 
-from fault_injection.engine import DockerEngine
+from fault_injection.docker_engine import DockerEngine
 from revelio.errors import FaultError
 
 

@@ -73,3 +73,11 @@ def serve(tally: Tally, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     for one in started:
         if one.process is not None and one.process.poll() is None:
             one.stop()
+
+
+@pytest.fixture
+def nothing_broke(tally: Tally) -> Iterator[None]:
+    """The check of tests that only send: none of their requests got a 5xx that names no backend."""
+    before = len(tally.failures)
+    yield
+    assert tally.failures[before:] == []

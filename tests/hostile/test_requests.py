@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import socket
 import string
-from collections.abc import Iterator
 from itertools import islice
 
 import pytest
@@ -32,19 +31,13 @@ pagerduty_secret = "{ALERTS}"
 url = "http://observer:{PASSWORD}@127.0.0.1:9"
 """
 
+pytestmark = pytest.mark.usefixtures("nothing_broke")
+
 
 @pytest.fixture(scope="module")
 def server(serve: Serve) -> Served:
     """Open to this machine."""
     return serve(SETTINGS, hidden=(SLACK, ALERTS, PASSWORD))
-
-
-@pytest.fixture(autouse=True)
-def nothing_broke(tally: Tally) -> Iterator[None]:
-    """Each test by itself."""
-    before = len(tally.failures)
-    yield
-    assert tally.failures[before:] == []
 
 
 def test_texts_in_every_field(server: Served) -> None:

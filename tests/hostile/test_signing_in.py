@@ -16,7 +16,6 @@ from tests.hostile import inputs
 from tests.hostile.backends import framed, lying_backends
 from tests.hostile.conftest import Serve
 from tests.hostile.served import Served, canary
-from tests.hostile.tally import Tally
 from tests.hostile.untrue import JSON
 
 PASSWORD, CLIENT = canary("admin-password"), canary("client-secret")
@@ -51,6 +50,9 @@ def descriptions() -> Iterator[bytes]:
         yield said(json.dumps(good).encode(), "")[:300_000]
 
 
+pytestmark = pytest.mark.usefixtures("nothing_broke")
+
+
 @pytest.fixture(scope="module")
 def provider() -> Provider:
     """Says what a test wants."""
@@ -67,14 +69,6 @@ def server(serve: Serve, provider: Provider, tmp_path_factory: pytest.TempPathFa
     with lying_backends({"provider": provider}) as ports:
         oidc = f'[oidc]\nissuer = "http://127.0.0.1:{ports["provider"]}"\nclient_id = "revelio"\nclient_secret = "{CLIENT}"\n'
         yield serve(f"accounts = true\nrate_limit = 0\n{oidc}", folder=folder, hidden=(PASSWORD, CLIENT))
-
-
-@pytest.fixture(autouse=True)
-def nothing_broke(tally: Tally) -> Iterator[None]:
-    """Each test by itself."""
-    before = len(tally.failures)
-    yield
-    assert tally.failures[before:] == []
 
 
 def test_a_provider_that_describes_itself_oddly(server: Served, provider: Provider) -> None:

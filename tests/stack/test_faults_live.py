@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fault_injection.apps import App, app_named
-from fault_injection.engine import DockerEngine
+from fault_injection.docker_engine import DockerEngine
 from fault_injection.inject import inject, open_faults, undo
 from fault_injection.mechanisms.deploy import VERSION
 from fault_injection.mechanisms.probe import answers
@@ -83,7 +83,7 @@ DIES = """
 import sys, time
 from pathlib import Path
 from fault_injection.apps import app_named
-from fault_injection.engine import DockerEngine
+from fault_injection.docker_engine import DockerEngine
 from fault_injection.inject import inject
 from fault_injection.spec import Fault
 app = app_named("shop", Path(sys.argv[1]))

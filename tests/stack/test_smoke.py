@@ -15,7 +15,7 @@ from fault_injection.apps import App, app_named
 from fault_injection.campaigns.health import wait_until_content
 from fault_injection.campaigns.record import calls_of
 from fault_injection.campaigns.setup import NotesFile
-from fault_injection.engine import DockerEngine
+from fault_injection.docker_engine import DockerEngine
 from fault_injection.inject import injected, open_faults
 from fault_injection.labels import accepted_queries, load_labels
 from fault_injection.spec import Fault

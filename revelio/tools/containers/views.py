@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from revelio.numbers import format_count
 from revelio.tools.base import Scope
+from revelio.tools.change_results import change_result
 from revelio.tools.containers.state import NOT_CREATED, RUNNING, Container, Event, ResourceLimits, status_at
-from revelio.types import NO_ROLE, Cell, ColumnRole, Result, ResultKind, StateChange
+from revelio.types import Cell, Result, StateChange
 
 MAX_ROWS = 100
 
@@ -68,7 +69,7 @@ def restarts(seen: Seen) -> Result:
     """When each started; a start in the window has signal 1."""
     started = seen.of("started")
     rows = tuple((c.name, c.started or None, c.restarts, c.finished or None, c.exit_code) for c in seen.containers)
-    return _discrete(
+    return change_result(
         started,
         f"{format_count(len(started), 'start')} in the window",
         "not started in the window",
@@ -83,7 +84,7 @@ def limits(seen: Seen) -> Result:
     now = "; ".join(f"{c.name}: {c.limits}" for c in seen.containers)
     changes = "; ".join(f"{name}: {after.change_from(before)}" for name, before, after in seen.resized)
     rows = tuple((c.name, c.cpus, c.memory, max((x.at for x in changed), default=None)) for c in seen.containers)
-    return _discrete(
+    return change_result(
         changed,
         changes or now,
         "limits not changed",
@@ -96,7 +97,7 @@ def oom(seen: Seen) -> Result:
     """Whether the kernel killed it for memory."""
     killed = seen.of("oom")
     rows = tuple((c.name, c.oom_killed, c.exit_code, c.finished or None, c.memory) for c in seen.containers)
-    return _discrete(
+    return change_result(
         killed,
         f"{format_count(len(killed), 'kill')} for memory in the window",
         "not killed for memory",
@@ -113,7 +114,7 @@ def config(seen: Seen) -> Result:
         rows += [(c.name, "image", c.image), (c.name, "command", c.command), (c.name, "created", c.created)]
         rows += [(c.name, *_pair(entry)) for entry in c.environment]
     created = "; ".join(f"{c.entity.name} {c.after}" for c in replaced)
-    return _discrete(
+    return change_result(
         replaced,
         created or "; ".join(f"{c.name} runs {c.image}" for c in seen.containers),
         "not replaced in the window",
@@ -145,7 +146,7 @@ def events(seen: Seen) -> Result:
     """All changes in the window."""
     rows = tuple((c.at, c.entity.name, c.field, c.before, c.after) for c in seen.changes)
     touched = sorted({c.entity.name for c in seen.changes})
-    return _discrete(
+    return change_result(
         seen.changes,
         f"{format_count(len(rows), 'change')} at {', '.join(touched)}" if rows else "no change in the window",
         "no change",
@@ -166,30 +167,6 @@ VIEWS: dict[str, View] = {
     "health": health,
     "events": events,
 }
-
-
-def _discrete(
-    changes: tuple[StateChange, ...],
-    summary: str,
-    normal: str,
-    columns: tuple[str, ...],
-    rows: tuple[tuple[Cell, ...], ...],
-    *,
-    kind: ResultKind = "containers",
-    roles: tuple[ColumnRole, ...] = (),
-) -> Result:
-    """A change needs no comparison with the baseline: a window with one has signal 1."""
-    first = changes[0] if changes else None
-    return Result(
-        summary=summary,
-        signal=1.0 if first else 0.0,
-        reason=f"{first.entity.name}: {first.field} changed to {first.after}" if first else normal,
-        columns=columns,
-        rows=rows[:MAX_ROWS],
-        truncated=len(rows) > MAX_ROWS,
-        kind=kind,
-        roles=roles or ("container", *(NO_ROLE for _ in columns[1:])),
-    )
 
 
 def _pair(entry: str) -> tuple[str, str]:

@@ -37,7 +37,7 @@ FIELDS = {
 
 
 def changes_in(window: Window, cluster: Cluster, workload: str | None = None) -> tuple[StateChange, ...]:
-    """Changes in the order of time; of one workload, or of all. Each is told once for each workload and moment."""
+    """Changes in the order of time; of one workload, or of all. One entry for each workload and moment."""
     found = {
         change
         for change in _all(window, cluster)

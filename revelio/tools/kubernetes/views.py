@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from revelio.numbers import format_count
+from revelio.tools.change_results import change_result
 from revelio.tools.kubernetes.changes import differences, is_limit
 from revelio.tools.kubernetes.namespace_views import NAMESPACE_VIEWS
 from revelio.tools.kubernetes.seen import Seen
 from revelio.tools.kubernetes.state import RUNNING, latest
-from revelio.types import NO_ROLE, Cell, ColumnRole, Result, ResultKind, StateChange
+from revelio.types import NO_ROLE, Cell, Result
 
 MAX_ROWS = 100
 
@@ -72,7 +73,9 @@ def restarts(seen: Seen) -> Result:
     )
     started = seen.of("started")
     columns = ("pod", "container", "started", "restarts", "last stopped", "last exit code")
-    return _discrete(started, f"{format_count(len(started), 'start')} in the window", "not started in the window", columns, rows)
+    return change_result(
+        started, f"{format_count(len(started), 'start')} in the window", "not started in the window", columns, rows
+    )
 
 
 def limits(seen: Seen) -> Result:
@@ -94,7 +97,7 @@ def oom(seen: Seen) -> Result:
         for part in pod.parts
     )
     columns = ("pod", "container", "killed for memory", "last exit code", "last stopped")
-    return _discrete(
+    return change_result(
         killed, f"{format_count(len(killed), 'kill')} for memory in the window", "not killed for memory", columns, rows
     )
 
@@ -128,7 +131,7 @@ def events(seen: Seen) -> Result:
     rows = tuple((c.at, c.entity.name, c.field, c.before, c.after) for c in seen.changes)
     touched = sorted({c.entity.name for c in seen.changes})
     summary = f"{format_count(len(rows), 'change')} at {', '.join(touched[:8])}" if rows else "no change in the window"
-    return _discrete(
+    return change_result(
         seen.changes,
         summary,
         "no change",
@@ -166,28 +169,4 @@ def _settings(seen: Seen, field: str, *, limit: bool) -> Result:
     unset = "no limit is set" if limit else "nothing is known of its versions"
     now = "; ".join(f"{r[1]} {r[2]}" for r in rows[:4]) or unset
     columns = ("container", "setting", "value", "before", "revision", "since")
-    return _discrete(changed, told or now, f"{field} not changed in the window", columns, tuple(rows))
-
-
-def _discrete(
-    changes: tuple[StateChange, ...],
-    summary: str,
-    normal: str,
-    columns: tuple[str, ...],
-    rows: tuple[tuple[Cell, ...], ...],
-    *,
-    kind: ResultKind = "containers",
-    roles: tuple[ColumnRole, ...] = (),
-) -> Result:
-    """A change needs no comparison with the baseline: a window with one has signal 1."""
-    first = changes[0] if changes else None
-    return Result(
-        summary=summary,
-        signal=1.0 if first else 0.0,
-        reason=f"{first.entity.name}: {first.field} changed to {first.after}" if first else normal,
-        columns=columns,
-        rows=rows[:MAX_ROWS],
-        truncated=len(rows) > MAX_ROWS,
-        kind=kind,
-        roles=roles or ("container", *(NO_ROLE for _ in columns[1:])),
-    )
+    return change_result(changed, told or now, f"{field} not changed in the window", columns, tuple(rows))
