@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 from revelio.numbers import format_sigma
 from revelio.types import Direction, Window
 
-Counts = TypeVar("Counts", float, NDArray[np.float64])
+Doubles = NDArray[np.float64]
+
+Counts = TypeVar("Counts", float, Doubles)
 """One count, or many."""
 
 SIGNIFICANT = 0.5
 """Signals from this value on count as significant."""
+
+RELATIVE = 0.15
+"""σ is at least this share of what is compared with."""
 
 _NORMAL, _CERTAIN = 1.0, 7.0
 
@@ -23,21 +28,54 @@ SIGNIFICANT_SIGMA = _NORMAL + SIGNIFICANT * (_CERTAIN - _NORMAL)
 """The deviation in σ whose signal is ``SIGNIFICANT``."""
 
 
-def deviation(before: Sequence[float], now: Sequence[float], direction: Direction, noise_floor: float = 0.0) -> float:
+def deviation(
+    before: Sequence[float],
+    now: Sequence[float],
+    direction: Direction,
+    noise_floor: float = 0.0,
+    earlier: Sequence[Sequence[float]] = (),
+) -> float:
     """Robust deviation of ``now`` from ``before`` in σ; positive means worse.
 
     σ is 1.4826 x MAD of the baseline, but at least 15 % of its median and at least ``noise_floor`` (in the unit of the
     series), so that small changes of a flat baseline raise no alarm. ``now`` is summarised by the mean of its worse
-    half, so a fault that began inside the window still counts. Returns 0.0 when either side is empty.
+    half, so a fault that began inside the window still counts. Returns 0.0 when either side is empty. What was as high, or
+    as low, in each of the ``earlier`` windows at this hour is no deviation.
     """
     past, present = _finite(before), _finite(now)
     if past.size == 0 or present.size == 0:
         return 0.0
     centre = float(np.median(past))
-    spread = max(1.4826 * float(np.median(np.abs(past - centre))), 0.15 * abs(centre), noise_floor, 1e-9)
+    spread = max(1.4826 * float(np.median(np.abs(past - centre))), RELATIVE * abs(centre), noise_floor, 1e-9)
     low, high = _halves(present)
     up, down = (high - centre) / spread, (centre - low) / spread
+    if any(earlier):
+        least, most = usual(earlier)
+        up = float(beyond(high, centre, spread, least, most))
+        down = -float(beyond(low, centre, spread, least, most))
     return {"up": up, "down": down, "both": max(up, down)}[direction]
+
+
+def usual(earlier: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """How low and how high each of the earlier windows reached, at least; NaN where none has values."""
+    halves = [_halves(values) for values in map(_finite, earlier) if values.size]
+    if not halves:
+        return float("nan"), float("nan")
+    return max(low for low, _ in halves), min(high for _, high in halves)
+
+
+def beyond(
+    value: float | Doubles, centre: float | Doubles, spread: float | Doubles, least: float | Doubles, most: float | Doubles
+) -> Doubles:
+    """How many σ values lie above ``centre``, counted only as far as they also leave ``least`` to ``most``, which is ``usual``.
+
+    ``spread`` is σ at the centre; NaN stands for a bound that is not known.
+    """
+    sigma = (value - centre) / spread
+    top, bottom = np.fmax(centre, most), np.fmin(centre, least)
+    over = (value - top) / np.maximum(spread, RELATIVE * np.abs(top))
+    under = (value - bottom) / np.maximum(spread, RELATIVE * np.abs(bottom))
+    return np.where(sigma > 0.0, np.clip(over, 0.0, np.maximum(sigma, 0.0)), np.clip(under, np.minimum(sigma, 0.0), 0.0))
 
 
 def levels(before: Sequence[float], now: Sequence[float]) -> tuple[float | None, float | None]:
@@ -56,14 +94,14 @@ def levels(before: Sequence[float], now: Sequence[float]) -> tuple[float | None,
     return centre, high if high - centre >= centre - low else low
 
 
-def _halves(values: NDArray[np.float64]) -> tuple[float, float]:
+def _halves(values: Doubles) -> tuple[float, float]:
     """The means of the lower and of the higher half."""
     ordered = np.sort(values)
     half = max(1, ordered.size // 2)
     return float(ordered[:half].mean()), float(ordered[-half:].mean())
 
 
-def _finite(values: Sequence[float]) -> NDArray[np.float64]:
+def _finite(values: Sequence[float]) -> Doubles:
     return np.asarray([v for v in values if np.isfinite(v)], dtype=float)
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from revelio.anomaly import usual
 from revelio.question_time import Onset
 from revelio.types import Direction, Series
 
@@ -132,12 +133,16 @@ def _change_points(values: Doubles, start: int, depth: int) -> list[int]:
 
 
 def _sigma(before: Doubles, level: float, one: Series, step: float, noise: float) -> float:
-    """How far a level lies from values before it, on the bad side, in σ; ``noise`` is what levels of the series vary by."""
+    """How far a level lies on the bad side of values before it and of those at this hour of earlier days, in σ.
+
+    ``noise`` is what levels of the series vary by.
+    """
     centre = float(np.median(before))
-    away = level - centre if USER_FACING[one.metric] == "up" else centre - level
+    least, most = usual(one.earlier)
+    away = level - np.fmax(centre, most) if USER_FACING[one.metric] == "up" else np.fmin(centre, least) - level
     if one.metric == "request_rate" and level > _COLLAPSE * centre:
         return 0.0
-    return away / max(noise, spread(before, one.unit, step))
+    return float(away) / max(noise, spread(before, one.unit, step))
 
 
 def spread(values: Sequence[float] | Doubles, unit: str, seconds: float) -> float:

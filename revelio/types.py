@@ -37,13 +37,17 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One metric of one entity over baseline and window; ``times`` and ``values`` have the same length."""
+    """One metric of one entity over baseline and window; ``times`` and ``values`` have the same length.
+
+    ``earlier`` are its values in the same window a day and a week before, of those that the store still holds.
+    """
 
     entity: Entity
     metric: str
     unit: str
     times: tuple[float, ...]
     values: tuple[float, ...]
+    earlier: tuple[tuple[float, ...], ...] = ()
 
     # Values that are not finite are read as missing, and stored as they are; no other figure of an incident may be.
     __pydantic_config__ = {"allow_inf_nan": True, "ser_json_inf_nan": "constants"}  # noqa: RUF012

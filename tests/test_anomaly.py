@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.anomaly import SIGNIFICANT, SIGNIFICANT_SIGMA, count_deviation, deviation, signal, split
+from revelio.anomaly import SIGNIFICANT, SIGNIFICANT_SIGMA, count_deviation, deviation, signal, split, usual
 from revelio.types import Window
 
 figures = st.lists(st.floats(-1e9, 1e9, allow_nan=False), max_size=30)
@@ -27,6 +27,41 @@ def test_a_ripple_is_quiet_and_a_jump_is_loud() -> None:
 
 def test_a_fault_in_the_second_half_of_the_window_still_counts() -> None:
     assert signal(deviation([1.0] * 10, [1.0] * 5 + [3.0] * 5, "up")) == 1.0
+
+
+QUIET, BUSY = [1.0, 1.1, 0.9] * 4, [9.0, 9.2, 8.8] * 2
+
+
+def test_what_is_always_high_at_this_hour_is_no_deviation() -> None:
+    assert deviation(QUIET, BUSY, "up") > 20
+    assert deviation(QUIET, BUSY, "up", earlier=(BUSY, BUSY)) < 1
+    assert deviation(BUSY, QUIET, "down", earlier=(QUIET, QUIET)) < 1
+    assert deviation(QUIET, BUSY, "both", earlier=(BUSY,)) < 1
+
+
+def test_what_was_high_on_one_of_two_days_alone_still_deviates() -> None:
+    assert deviation(QUIET, BUSY, "up", earlier=(BUSY, QUIET)) > 40
+
+
+def test_more_than_usual_at_this_hour_counts_as_far_as_it_is_more() -> None:
+    higher = [30.0] * 6
+    assert 7 < deviation(QUIET, higher, "up", earlier=(BUSY, BUSY)) < deviation(QUIET, higher, "up")
+
+
+def test_what_fails_to_happen_at_its_hour_is_no_deviation_from_the_hour_before() -> None:
+    assert abs(deviation(QUIET, QUIET, "both", earlier=(BUSY, BUSY))) < 1
+
+
+@given(figures, figures, st.lists(figures, max_size=2))
+def test_earlier_windows_never_make_a_deviation_larger(before: list[float], now: list[float], earlier: list[list[float]]) -> None:
+    for direction in ("up", "down"):
+        alone = deviation(before, now, direction)
+        damped = deviation(before, now, direction, earlier=earlier)
+        assert abs(damped) <= abs(alone) and damped * alone >= 0.0
+
+
+def test_without_values_nothing_is_usual() -> None:
+    assert all(map(np.isnan, usual(((), (float("nan"),)))))
 
 
 def test_nothing_to_compare_is_no_deviation() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,14 @@ def test_noise_that_a_series_always_had_is_no_onset() -> None:
     calm = [series("latency_p95", noisy(0.1), service=f"s{i}") for i in range(30)]
     calm += [series("error_rate", RNG.poisson(0.3, POINTS) / 30.0, "req/s", f"s{i}") for i in range(30)]
     assert find_onset([*calm, series("error_rate", bursts, "req/s", "batch")], TIMES[-1]) is None
+
+
+def test_a_shift_that_comes_at_this_hour_of_every_day_is_no_onset() -> None:
+    values = noisy(0.1)
+    values[120:] *= 6
+    nightly = replace(series("latency_p95", values), earlier=(tuple(noisy(0.6, 20)), tuple(noisy(0.6, 20))))
+    assert find_onset([nightly], TIMES[-1]) is None
+    assert find_onset([replace(nightly, earlier=())], TIMES[-1]) is not None
 
 
 def test_traffic_that_fades_in_the_evening_is_no_onset() -> None:

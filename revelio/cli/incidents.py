@@ -265,7 +265,8 @@ def _print_furthest(evidence: Evidence, most: int = 12) -> None:
     for series in evidence.series:
         before, now = split(series.times, series.values, evidence.baseline, evidence.window)
         metric = metrics.get(series.metric)
-        distance = deviation(before, now, metric.direction, metric.noise_floor) if metric else deviation(before, now, "both")
+        direction, floor = (metric.direction, metric.noise_floor) if metric else ("both", 0.0)
+        distance = deviation(before, now, direction, floor, series.earlier)
         rows.append((distance, series))
     rows.sort(key=lambda r: -r[0])
     table(

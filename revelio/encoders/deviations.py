@@ -12,11 +12,14 @@ from struct import pack
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import count_deviation
+from revelio.anomaly import RELATIVE, beyond, count_deviation, usual
 from revelio.types import Feature, Series, SpanFigures, SpanStat, Window
 
 Doubles = NDArray[np.float64]
 SPAN_METRICS = ("p95_ms", "median_ms", "self_ms", "errors", "count")
+
+_LEFT = 4.0
+"""From this deviation in σ on, a value has left its baseline."""
 
 RELATIVE_NOISE_FLOOR = 1e-3
 """The noise floor of a metric that declares none, as a share of its largest value."""
@@ -56,15 +59,21 @@ def series_deviations(series: Sequence[Series], baseline: Window, window: Window
     with np.errstate(invalid="ignore"):  # infinity stands where a row has no value
         centre = _median(past, before)
         mad = 1.4826 * _median(np.abs(past - centre[:, None]), before)
-        spread = np.maximum.reduce([mad, 0.15 * np.abs(centre), floors, np.full_like(mad, 1e-9)])
+        spread = np.maximum.reduce([mad, RELATIVE * np.abs(centre), floors, np.full_like(mad, 1e-9)])
         column = np.arange(present.shape[1])
         filled = column < now[:, None]
-        outside = filled & (np.abs(present - centre[:, None]) > 4.0 * spread[:, None])
+        outside = filled & (np.abs(present - centre[:, None]) > _LEFT * spread[:, None])
         ordered = np.where(filled, np.sort(present, axis=1), 0.0)
         half = np.maximum(1, now // 2)
         low = (ordered * (column < half[:, None])).sum(axis=1) / half
         high = (ordered * (column >= (now - half)[:, None])).sum(axis=1) / half
         above, below = (high - centre) / spread, (centre - low) / spread
+        if any(s.earlier for s in series):
+            least, most = np.array([usual(s.earlier) for s in series]).T
+            above = beyond(high, centre, spread, least, most)
+            below = -beyond(low, centre, spread, least, most)
+            each = (bound[:, None] for bound in (centre, spread, least, most))
+            outside &= np.abs(beyond(present, *each)) > _LEFT
     onset = np.where(outside.any(axis=1), outside.argmax(axis=1) / now, 1.0)
     return SeriesDeviations(above, below, onset, known)
 

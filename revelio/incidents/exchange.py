@@ -230,7 +230,7 @@ def _compact(value: Any) -> Any:
             return round(value, 3)
         return float(f"{value:.5g}")
     if isinstance(value, dict):
-        return {k: _compact(v) for k, v in value.items()}
+        return {k: _compact(v) for k, v in value.items() if v or k != "earlier"}  # most series have no earlier windows
     if isinstance(value, (list, tuple)):
         return [_compact(v) for v in value]
     return value

@@ -56,7 +56,8 @@ def test_all_series_at_once_are_as_far_as_each_alone() -> None:
     for number in range(40):
         times = tuple(sorted(random.uniform(0.0, 40.0) for _ in range(random.randint(4, 30))))
         values = tuple(random.choice((0.0, random.gauss(5.0, 2.0), float("nan"), float("inf"))) for _ in times)
-        series.append(Series(Entity("service", "a"), f"m{number}", "", times, values))
+        earlier = tuple(tuple(random.gauss(5.0, 3.0) for _ in range(random.randint(0, 4))) for _ in range(random.randint(0, 2)))
+        series.append(Series(Entity("service", "a"), f"m{number}", "", times, values, earlier))
     noise = {one.metric: 0.0 for one in series} | {"m3": 2.0}
     view = index_evidence(evidence(series=tuple(series)), noise)
     for one in series:
@@ -65,8 +66,16 @@ def test_all_series_at_once_are_as_far_as_each_alone() -> None:
             assert view.reading("a", Reading("series", one.metric)) is None
             continue
         for direction in get_args(Direction):
-            alone = deviation(before, now, direction, noise[one.metric])
+            alone = deviation(before, now, direction, noise[one.metric], one.earlier)
             assert read(view, "a", one.metric, direction) == pytest.approx(alone, rel=1e-9)
+
+
+def test_a_step_that_comes_every_day_is_at_its_baseline_and_has_no_onset() -> None:
+    daily = replace(step("a", 1.0, 4.0), earlier=((4.0, 4.0), (4.0, 4.0)))
+    view = index_evidence(evidence(series=(daily, step("b", 1.0, 4.0))))
+    assert (read(view, "a", "m"), read(view, "a", "m", "down")) == (0.0, 0.0)
+    assert read(view, "b", "m") == pytest.approx(20.0)
+    assert view.onset.tolist() == [1.0, 0.0]
 
 
 def test_a_reading_takes_the_direction_that_is_bad() -> None:

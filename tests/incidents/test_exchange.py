@@ -58,6 +58,14 @@ def test_series_whose_times_and_values_differ_are_refused() -> None:
         parse_record(json.dumps(document), "here:1")
 
 
+def test_earlier_windows_are_read_again_and_a_series_without_is_written_as_ever() -> None:
+    assert b"earlier" not in dump_record(record())
+    seen = record().evidence
+    series = replace(seen.series[0], earlier=((1.0, 2.0), (3.0,)))
+    back = parse_record(dump_record(replace(record(), evidence=replace(seen, series=(series,)))), "here:1")
+    assert back.evidence.series[0].earlier == series.earlier
+
+
 @pytest.mark.parametrize("figure", [float("nan"), float("inf")])
 def test_only_values_of_a_series_can_be_missing(figure: float) -> None:
     document = json.loads(dump_record(record()))

@@ -68,7 +68,9 @@ class OpenMetrics:
             self.note = f"metrics that no convention covers are not screened: {error.reason}"
             log.info("%s", self.note)
             return ()
-        return _series(ask, found, profile, step_s, scope)
+        label = label_of(profile)
+        wanted = dict.fromkeys(OpenSeries(profile.identity.component(label, value), metric) for metric, value in found)
+        return reread(ask, list(wanted)[:MOST_FOUND], profile, step_s, scope)
 
     def _names(self, instant: Instant, profile: Profile, at: float) -> tuple[str, ...]:
         with self._lock:
@@ -127,10 +129,8 @@ def _screen(names: Sequence[str], counter: bool, label: str, profile: Profile, s
     return f"topk({MOST_FOUND}, abs({now} - {usual}) / ({spread} + 0.05 * abs({usual})) > {SIGMA:g})"
 
 
-def _series(ask: Range, found: Sequence[tuple[str, str]], profile: Profile, step_s: float, scope: Scope) -> tuple[Series, ...]:
-    label = label_of(profile)
-    wanted = {OpenSeries(profile.identity.component(label, value), metric): "" for metric, value in found}
-    parts = list(wanted)[:MOST_FOUND]
+def reread(ask: Range, parts: Sequence[OpenSeries], profile: Profile, step_s: float, scope: Scope) -> tuple[Series, ...]:
+    """Some open series, with one request; ``SourceError`` when it fails."""
     if not parts:
         return ()
     text = " or ".join(

@@ -17,7 +17,7 @@ from revelio.tools.prometheus import promql
 from revelio.tools.prometheus.answers import Answer
 from revelio.types import Entity, Query, QueryTemplate, Series
 
-REQUESTS = 14
+REQUESTS = 12
 """About how many requests a snapshot takes, however many signals there are."""
 
 AT_ONCE = 4
@@ -55,13 +55,30 @@ def readings(profile: Profile, own: Iterable[Metric], scope: Scope, step_s: floa
 
 def read(ask: Range, wanted: Sequence[Reading], profile: Profile, requests: int = REQUESTS) -> tuple[Series, ...]:
     """The series of all readings; ``SourceError`` when none of them can be had. Of an entity the first convention holds."""
-    size = max(1, math.ceil(len(wanted) / requests))
-    parts = [wanted[i : i + size] for i in range(0, len(wanted), size)]
-    with Workers(max_workers=AT_ONCE) as pool:
-        answered = [pair for part in pool.map(lambda some: _ask(ask, some), parts) for pair in part]
+    answered = _asked(lambda some: _patiently(ask, some), wanted, requests)
     failed = [answer for _, answer in answered if isinstance(answer, SourceError)]
     if failed and len(failed) == len(answered):
         raise failed[0]
+    return _series(answered, profile)
+
+
+def reread(ask: Range, wanted: Sequence[Reading], profile: Profile, requests: int) -> tuple[Series, ...]:
+    """The series of readings that gave data before, at another time; ``SourceError`` when one of the requests fails."""
+    return _series(_asked(lambda some: _together(ask, some), wanted, requests), profile)
+
+
+_Answered = list[tuple[Reading, list[Answer] | SourceError]]
+
+
+def _asked(ask: Callable[[Sequence[Reading]], _Answered], wanted: Sequence[Reading], requests: int) -> _Answered:
+    """All readings, some in each request."""
+    size = max(1, math.ceil(len(wanted) / requests))
+    parts = [wanted[i : i + size] for i in range(0, len(wanted), size)]
+    with Workers(max_workers=AT_ONCE) as pool:
+        return [pair for part in pool.map(ask, parts) for pair in part]
+
+
+def _series(answered: _Answered, profile: Profile) -> tuple[Series, ...]:
     found: dict[tuple[str, Entity], Series] = {}
     for reading, answer in answered:
         if isinstance(answer, SourceError):
@@ -81,15 +98,19 @@ def _query(name: str, text: str) -> Query:
     return Query(QueryTemplate(name, "prometheus", name, "", text))
 
 
-def _ask(ask: Range, some: Sequence[Reading]) -> list[tuple[Reading, list[Answer] | SourceError]]:
+def _patiently(ask: Range, some: Sequence[Reading]) -> _Answered:
     if len(some) > 1:
-        marked = " or ".join(f'label_replace({r.text}, "{_SIGNAL}", "{i}", "", "")' for i, r in enumerate(some))
         try:
-            answers = ask(marked)
-            return [(r, [a for a in answers if a.labels.get(_SIGNAL) == str(i)]) for i, r in enumerate(some)]
+            return _together(ask, some)
         except SourceError:
             pass  # which of them it is shows when each is asked alone
     return [(reading, _alone(ask, reading)) for reading in some]
+
+
+def _together(ask: Range, some: Sequence[Reading]) -> _Answered:
+    marked = " or ".join(f'label_replace({r.text}, "{_SIGNAL}", "{i}", "", "")' for i, r in enumerate(some))
+    answers = ask(marked)
+    return [(r, [a for a in answers if a.labels.get(_SIGNAL) == str(i)]) for i, r in enumerate(some)]
 
 
 def _alone(ask: Range, reading: Reading) -> list[Answer] | SourceError:

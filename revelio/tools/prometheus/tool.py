@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from revelio.anomaly import deviation, explain, levels, signal, split
 from revelio.catalog import ToolSpec
@@ -18,11 +18,14 @@ from revelio.settings import Backend
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
-from revelio.tools.prometheus import promql
+from revelio.tools.prometheus import earlier, promql
 from revelio.tools.prometheus.answers import Answer, matrix, vector
+from revelio.tools.prometheus.earlier import with_earlier
 from revelio.tools.prometheus.imported import ImportedQuestions
 from revelio.tools.prometheus.open_metrics import OpenMetrics
-from revelio.tools.prometheus.snapshot import AT_ONCE, read, readings
+from revelio.tools.prometheus.open_metrics import reread as reread_open
+from revelio.tools.prometheus.open_series import OpenSeries
+from revelio.tools.prometheus.snapshot import AT_ONCE, Range, read, readings, reread
 from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
 MAX_POINTS = 600
@@ -89,10 +92,18 @@ class Prometheus:
         profile = self.discover(scope.project)
         step_s = profile.step_s(scope.window.end - scope.baseline.start, SNAPSHOT_POINTS)
         wanted = readings(profile, self.spec.metrics, scope, step_s)
-        found = read(lambda text: self._range(text, scope, step_s), wanted, profile)
-        own = self._imported.read(lambda text: self._range(text, scope, step_s), profile, step_s, scope)
-        far = self._open.read(self._instant, lambda text: self._range(text, scope, step_s), profile, step_s, scope)
-        every = (*found, *own, *far)
+        ask = self._asker(scope, step_s)
+        found = read(ask, wanted, profile)
+        own = self._imported.read(ask, profile, step_s, scope)
+        far = self._open.read(self._instant, ask, profile, step_s, scope)
+        there = {s.metric for s in found}
+
+        def again(where: Scope) -> tuple[Series, ...]:
+            ask = self._asker(where, step_s)
+            known = reread(ask, [r for r in wanted if r.metric in there], profile, earlier.REQUESTS)
+            return (*known, *reread_open(ask, [OpenSeries.of(s.entity.name) for s in far], profile, step_s, scope))
+
+        every = (*with_earlier((*found, *far), again, scope, self.limits.seconds), *own)
         return Evidence(
             window=scope.window,
             baseline=scope.baseline,
@@ -108,7 +119,7 @@ class Prometheus:
         wanted = [r for r in readings(profile, (), scope, step_s) if r.metric in USER_FACING]
         if not wanted:
             return ()
-        return read(lambda text: self._range(text, scope, step_s), wanted, profile, HISTORY_REQUESTS)
+        return read(self._asker(scope, step_s), wanted, profile, HISTORY_REQUESTS)
 
     def render(self, query: Query, scope: Scope) -> str:
         """PromQL, in the conventions that were found last, else in those of the bundled incidents."""
@@ -126,14 +137,19 @@ class Prometheus:
 
     def run(self, query: Query, scope: Scope) -> Result:
         """The series over baseline and window; the furthest of them gives the signal."""
-        answers = self._range(self.render(query, scope), scope, self._step_s(self._profile(scope), scope))
+        text, step_s = self.render(query, scope), self._step_s(self._profile(scope), scope)
         measure = _measure(self.spec, query.template)
         entity = _about(query)
-        series = tuple(
-            Series(entity, _series_name(a.labels, measure.metric), measure.unit, a.times, a.values) for a in answers if a.times
-        )
+
+        def look(where: Scope) -> tuple[Series, ...]:
+            answers = [a for a in self._range(text, where, step_s) if a.times]
+            return tuple(Series(entity, _series_name(a.labels, measure.metric), measure.unit, a.times, a.values) for a in answers)
+
+        series = look(scope)
         if not series:
             return Result("no such series in this time", 0.0, "nothing was measured", kind="series")
+        if any(signal(_distance(s, measure, scope)) for s in series):
+            series = with_earlier(series, look, scope, self.limits.seconds)
         judged = sorted(((_distance(s, measure, scope), s) for s in series), key=lambda pair: -pair[0])
         kept = tuple(s for _, s in judged[:MAX_SERIES])
         distance, worst = judged[0]
@@ -141,7 +157,7 @@ class Prometheus:
         return Result(
             summary=words,
             signal=signal(distance),
-            reason=explain(distance, worst.metric),
+            reason=_reason(distance, worst, measure, scope),
             series=kept,
             kind="series",
             truncated=len(series) > len(kept),
@@ -161,6 +177,9 @@ class Prometheus:
         form = {"query": text, "time": f"{at:.3f}", "timeout": f"{self.limits.seconds:g}s"}
         with self._slots:
             return vector(self.name, self._fetch.post("/api/v1/query", form))
+
+    def _asker(self, scope: Scope, step_s: float) -> Range:
+        return lambda text: self._range(text, scope, step_s)
 
     def _range(self, text: str, scope: Scope, step_s: float) -> list[Answer]:
         """Series on a grid that all signals share; points that are not numbers are left out."""
@@ -197,7 +216,13 @@ def _distance(series: Series, measure: _Measure, scope: Scope) -> float:
     before, now = split(series.times, series.values, scope.baseline, scope.window)
     if not before and measure.absent_is_zero:
         before = [0.0]
-    return deviation(before, now, measure.direction, measure.noise_floor)
+    return deviation(before, now, measure.direction, measure.noise_floor, series.earlier)
+
+
+def _reason(distance: float, series: Series, measure: _Measure, scope: Scope) -> str:
+    if not signal(distance) and signal(_distance(replace(series, earlier=()), measure, scope)):
+        return "no anomaly: it is so at this hour of earlier days"
+    return explain(distance, series.metric)
 
 
 def _about(query: Query) -> Entity:
