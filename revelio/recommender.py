@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from pathlib import Path
+from threading import Lock
+
+from cachetools import LRUCache, cachedmethod
 
 from revelio.candidates import Inventory, candidates, inventory, not_asked
 from revelio.catalog import Catalog
+from revelio.encoders.identity_cache import Identity
 from revelio.errors import NotFoundError
 from revelio.no_fault import supported
 from revelio.ranker.artifact import load_ranker
@@ -33,6 +38,10 @@ class Reranking:
     rank_changes: tuple[RankChange, ...]
 
 
+def _rerank_key(_: Recommender, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]) -> tuple[Hashable, ...]:
+    return Identity(incident.evidence), Identity(queries), incident.report, frozenset(found.items())
+
+
 class Recommender:
     """Ranks the candidate queries of an incident."""
 
@@ -40,6 +49,9 @@ class Recommender:
         """``catalog`` gives the tools, and the candidates of incidents that carry none."""
         self.ranker = ranker
         self.catalog = catalog
+        # Results come in one by one, and everybody who looks at the answer meanwhile sees the same ranks.
+        self._reranked: LRUCache[tuple[Hashable, ...], Reranked] = LRUCache(8)
+        self._lock = Lock()
 
     @property
     def model(self) -> str:
@@ -105,7 +117,7 @@ class Recommender:
             no_fault = self.recommend(incident, 1).no_fault_probability
             answer = self._answer(incident, tuple(kept), no_fault, began)
             return Reranking(answer, tuple(RankChange(q.rank, "") for q in kept))
-        reranked = rerank(self.ranker, incident, queries, found)
+        reranked = self._rerank(incident, queries, found)
         order = reranked.order()
         titles = self.catalog.titles(incident.evidence.sources)
         shown = [i for rank, i in enumerate(order) if rank < k or i in was]
@@ -123,6 +135,10 @@ class Recommender:
                 ranked.append(replace(q, rank=len(ranked) + 1))
                 rank_changes.append(RankChange(q.rank, "Not re-ranked: no longer a candidate"))
         return Reranking(self._answer(incident, tuple(ranked), reranked.after.abstain, began), tuple(rank_changes))
+
+    @cachedmethod(attrgetter("_reranked"), key=_rerank_key, lock=attrgetter("_lock"))
+    def _rerank(self, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]) -> Reranked:
+        return rerank(self.ranker, incident, queries, found)
 
     def _answer(self, incident: Incident, ranked: tuple[RankedQuery, ...], no_fault: float, began: float) -> Recommendation:
         took_ms = (time.perf_counter() - began) * 1000.0

@@ -16,10 +16,12 @@ from revelio.metrics import Metrics
 from revelio.progress import stop_if_cancelled
 from revelio.recommend_request import RecommendRequest
 from revelio.recommender import Recommender
-from revelio.settings import Settings
+from revelio.settings import Backend, Settings
 from revelio.store import Feedback, HistoryEntry, SavedAnswer, Store, Verdict
 from revelio.store.history import Found, Search, search_history
 from revelio.telemetry import Workers
+from revelio.tools.base import Limits
+from revelio.tools.registry import make_tool
 from revelio.types import Evidence, Incident, Query, RankedQuery, Result
 
 log = logging.getLogger(__name__)
@@ -181,6 +183,22 @@ class Service(Answering):
                 found.append(str(error))
         self.metrics.ready.set(0 if found else 1)
         return tuple(found)
+
+    def warm_up(self) -> None:
+        """Load what the first question would wait for: the model, the tools, and the candidates of every system recorded.
+
+        Nothing is saved, and no backend is asked. What is wrong, ``troubles`` says.
+        """
+        if self.troubles():
+            return
+        for name in self.systems:
+            self.system(name)
+        latest = {r.system: r for r in self.recorded() if r.report}
+        for tool in self.catalog.tools if latest else ():
+            make_tool(tool, Backend(url=""), Limits())
+        for one in latest.values():
+            answer = self.rank(RecommendRequest(one.report, incident=one.id, run=True))
+            self.rerank(answer, len(answer.queries))
 
     def _with_query(self, answer_id: str, query_id: str) -> SavedAnswer:
         """The answer, with that query in it; ``NotFoundError`` when it is no candidate of the incident."""

@@ -74,7 +74,8 @@ def settings(tmp_path: Path) -> Settings:
     results = (RecordedResult(STATE, (("container", "cart"),), Result("cart is paused", 1.0, "not running")),)
     write_records(tmp_path / "incidents" / "a1.jsonl.xz", [replace(record("a1"), results=results)])
     shop = SystemSettings(backends={"containers": Backend(url="unix:///nowhere.sock")})
-    return Settings(incidents=tmp_path / "incidents", systems={"shop": shop}, model=tmp_path / "none")
+    database = f"sqlite:///{tmp_path}/revelio.db"
+    return Settings(incidents=tmp_path / "incidents", systems={"shop": shop}, model=tmp_path / "none", database=database)
 
 
 @pytest.fixture
@@ -102,6 +103,30 @@ def test_only_what_a_backend_answered_is_a_finding_and_what_comes_up_can_be_read
     assert (anew.queries[0], anew.no_fault_probability) == (first, 0.6)
     assert "late" in anew.queries[-1].text
     assert "late" in service.find(answer, "late").text
+
+
+def test_warming_up_ranks_the_latest_incident_of_each_recorded_system_and_keeps_nothing(settings: Settings) -> None:
+    seen: list[str] = []
+
+    class Noting(FirstFirst):
+        def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
+            seen.append(incident.id)
+            return super().recommend(incident, k)
+
+    newer = replace(record("a2"), opened_at=record("a1").opened_at + 60)
+    elsewhere = replace(record("b1"), system="forum")
+    write_records(settings.incidents / "a2.jsonl.xz", [newer])
+    write_records(settings.incidents / "b1.jsonl.xz", [elsewhere])
+    service = Service(settings, recommender=Noting())  # type: ignore[arg-type]
+    service.warm_up()
+    assert sorted(seen) == ["a2", "b1"]
+    assert service.history() == ()
+
+
+def test_warming_up_without_a_model_changes_nothing(settings: Settings) -> None:
+    service = Service(settings)
+    service.warm_up()
+    assert service.troubles()
 
 
 @pytest.mark.parametrize("report", ["", "   \n", "x" * 30_000, "a\x00b"])

@@ -31,7 +31,7 @@ from webui.pages import pages
 from webui.pages.accounts import account_pages
 from webui.pages.oidc import oidc_pages
 from webui.pages.progress import Questions
-from webui.startup import open_store, require_safe_address
+from webui.startup import open_store, require_safe_address, warm_up
 from webui.views.api_docs import api_docs
 from webui.views.templating import STATIC
 from webui.webhooks.routes import webhooks
@@ -67,8 +67,8 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None, de
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        # The model loads while the first person still reads the page.
-        threading.Thread(target=service.troubles, name="warm-up", daemon=True).start()
+        # While the first person still reads the page.
+        threading.Thread(target=warm_up, args=(service,), name="warm-up", daemon=True).start()
         forget = DemoRetention(store) if demo else RetentionJob(store, settings.keep_days)
         learn = LearningJob(service)
         imports = ImportJob(settings)

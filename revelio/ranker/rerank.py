@@ -68,12 +68,13 @@ def rerank(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found
     its own result, and the other queries share the rest as if no anomalous result showed the cause.
     """
     encoded = ranker.encode(replace(incident, findings=()), queries)
+    unrun = ranker.logits(encoded)
     passes: dict[frozenset[int], Ranking] = {}
 
     def given(some: Mapping[int, float]) -> Ranking:
         known = frozenset(some)
         if known not in passes:
-            passes[known] = ranker.ranking(replace(encoded, features=with_found(encoded, some)) if some else encoded)
+            passes[known] = ranker.ranking(replace(encoded, features=with_found(encoded, some)) if some else encoded, unrun)
         return passes[known]
 
     significant = [i for i, signal in found.items() if signal >= SIGNIFICANT]

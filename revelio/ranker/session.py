@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,8 @@ INPUTS = (
     "incident_of_near",
 )
 OUTPUTS = ("tool", "template", "value", "abstain")
+_REPORTS = 32
+"""The vectors of so many reports are cached, because an incident is ranked again after each run."""
 
 
 class Ranker:
@@ -68,6 +69,7 @@ class Ranker:
         self.text = text
         self.calibration = calibration
         self._words = words
+        self._reports = CachingEncoder(text, size=_REPORTS)
         static = CachingEncoder(words) if trees and words else None
         self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, nulls, reads, static)
         self._blend = Blend(trees, nulls.known) if trees else None
@@ -92,13 +94,9 @@ class Ranker:
             incident = replace(incident, report="")
         # Encoding the report releases the interpreter lock, so evidence is encoded meanwhile.
         seen = self._aside.submit(self.encoder.prepare, incident.evidence, queries)
-        report = self.text.encode([incident.report])[0]
+        report = self._reports.encode([incident.report])[0]
         seen.result()
         return self.encoder.encode(incident, queries, report)
-
-    @cached_property
-    def _no_report(self) -> Floats:
-        return np.asarray(self.text.encode([""])[0])
 
     def understands(self, report: str) -> bool:
         """Whether a report has a word that the model knows. A model without static words cannot tell, and takes it so."""
@@ -107,7 +105,8 @@ class Ranker:
     def without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Future[Ranking]:
         """The ranking by the evidence alone, in another thread. Cheap after ``encode``: evidence is encoded once."""
         silent = replace(incident, report="")
-        return self._aside.submit(lambda: self.ranking(self.encoder.encode(silent, queries, self._no_report)))
+        nothing = self._reports.encode([""])[0]
+        return self._aside.submit(lambda: self.ranking(self.encoder.encode(silent, queries, nothing)))
 
     def logits(self, encoded: EncodedIncident) -> Logits:
         """One pass of the network."""
@@ -119,19 +118,25 @@ class Ranker:
         tool, template, value, abstain = outputs
         return Logits(tool, template, value, float(abstain[0]))
 
-    def ranking(self, encoded: EncodedIncident) -> Ranking:
-        """Calibrated probabilities, with what the head learned since training."""
-        ranking = self.base_ranking(encoded)
+    def ranking(self, encoded: EncodedIncident, unrun: Logits | None = None) -> Ranking:
+        """Calibrated probabilities, with what the head learned since training.
+
+        ``unrun`` are the logits of the same incident before any query was run, where the caller has them.
+        """
+        ranking = self.base_ranking(encoded, unrun=unrun)
         return ranking if self.head is None else self.head.apply(encoded, ranking)
 
-    def base_ranking(self, encoded: EncodedIncident, temperature: float = 1.0) -> Ranking:
+    def base_ranking(self, encoded: EncodedIncident, temperature: float = 1.0, unrun: Logits | None = None) -> Ranking:
         """The ranking without a head; a higher ``temperature`` flattens that of networks and trees."""
-        ranking = rank(encoded, self.logits(encoded), self.calibration, temperature)
+        ran = bool(encoded.feature("near_run").any())
+        logits = self.logits(encoded) if ran or unrun is None else unrun
+        ranking = rank(encoded, logits, self.calibration, temperature)
         if self._blend is None:
             return ranking
         before = ranking
-        if encoded.feature("near_run").any():
-            before = rank(encoded, self.logits(replace(encoded, features=without_found(encoded))), self.calibration, temperature)
+        if ran:
+            unrun = unrun or self.logits(replace(encoded, features=without_found(encoded)))
+            before = rank(encoded, unrun, self.calibration, temperature)
         return self._blend.apply(encoded, ranking, before, temperature)
 
     def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from functools import lru_cache
+from threading import Lock
 
+from cachetools import LRUCache, cached
 from pydantic import ConfigDict, TypeAdapter
 from sqlalchemy import Connection, bindparam, delete, exists, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -26,12 +27,16 @@ class Snapshots:
     def __init__(self) -> None:
         """They stand in the database of whatever connection is given."""
         self._write = cached_by_identity(_written)
-        # Read twice, it is the same value, which the encoders recognise.
-        self._read = lru_cache(maxsize=8)(_read)
+        # What was written or read before is the same value when it is read again, which the encoders recognise.
+        self._by_text: LRUCache[str, Evidence] = LRUCache(8)
+        self._lock = Lock()
+        self._read = cached(self._by_text, key=lambda text: text, lock=self._lock)(_read)
 
     def keep(self, connection: Connection, evidence: Evidence) -> str:
         """Store it and return its digest; until the transaction ends it cannot be deleted."""
         digest, text = self._write(evidence)
+        with self._lock:
+            self._by_text.setdefault(text, evidence)
         while connection.scalar(_THERE, {"digest": digest}) is None:
             # Another server may be keeping the same one at this moment.
             with suppress(IntegrityError), connection.begin_nested():

@@ -47,7 +47,11 @@ class Made:
         found.set_result(ranking)
         return found
 
-    def ranking(self, encoded: EncodedIncident) -> Ranking:
+    def logits(self, encoded: EncodedIncident) -> Logits:
+        self.passes += 1
+        return Logits(*np.zeros((3, 1), np.float32), 0.0)
+
+    def ranking(self, encoded: EncodedIncident, unrun: Logits | None = None) -> Ranking:
         self.passes += 1
         own = np.array([3.0 * (q.template.id == "meters.cpu") - 0.5 * place_of(q) for q in encoded.queries])
         value = (encoded.feature("near_signal") * 2.0 - encoded.feature("run") * 4.0 + own).astype(np.float32)
@@ -167,7 +171,22 @@ def test_a_query_that_falls_although_its_result_is_anomalous_names_what_explains
 def test_many_results_cost_a_bounded_number_of_passes(made: Made, catalog: Catalog, incident: Incident) -> None:
     queries = Recommender(made, catalog).candidates(incident)  # type: ignore[arg-type]
     rerank(made, incident, queries, dict.fromkeys(range(len(queries)), 0.7))  # type: ignore[arg-type]
-    assert made.passes <= 11
+    assert made.passes <= 12
+
+
+def test_everybody_who_looks_at_the_same_results_gets_one_re_ranking(
+    made: Made, recommender: Recommender, incident: Incident
+) -> None:
+    kept = recommender.recommend(incident, 3).queries
+    seen = learned(incident, (kept[0], 0.9), (kept[1], 0.1))
+    first, passes = recommender.rerank(seen, kept), made.passes
+    other = replace(seen, id="again", findings=seen.findings[::-1])
+    assert recommender.rerank(other, kept).rank_changes == first.rank_changes
+    assert made.passes == passes
+    for changed in (learned(incident, (kept[0], 0.9)), replace(seen, report="named"), replace(seen, evidence=replace(seen.evidence))):
+        before = made.passes
+        recommender.rerank(changed, kept)
+        assert made.passes > before
 
 
 def test_a_candidate_is_found_with_its_place_among_all(recommender: Recommender, incident: Incident) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from revelio.encoders.query import with_found
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.scoring import RUN_PENALTY
 from revelio.service import Service
@@ -26,3 +27,14 @@ def test_a_query_that_was_run_and_did_not_show_the_cause_costs_its_tool_more_tha
     lost = (ranked.log_tool - network.log_tool)[[other, first]]
     assert lost[0] - lost[1] == pytest.approx(RUN_PENALTY, abs=1e-4)
     assert np.exp(ranked.log_probability).sum() == pytest.approx(1.0, abs=1e-4)
+
+
+def test_logits_from_before_any_run_that_the_caller_has_give_the_same_ranking() -> None:
+    service, ranker = Service(load_settings()), load_ranker(BUNDLED / "model")
+    incident = service.incidents.get(service.incidents.ids()[0]).incident()
+    queries = service.recommender.candidates(incident)
+    encoded = ranker.encode(incident, queries)
+    unrun = ranker.logits(encoded)
+    for features in (encoded.features, with_found(encoded, {0: 0.9, 3: 0.0})):
+        tried = replace(encoded, features=features)
+        assert np.array_equal(ranker.ranking(tried, unrun).log_probability, ranker.ranking(tried).log_probability)

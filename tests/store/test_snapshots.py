@@ -45,9 +45,18 @@ def test_answers_on_the_same_evidence_keep_it_once_and_each_comes_back_whole(sto
     elsewhere.close()
 
 
-def test_evidence_that_is_read_twice_is_the_same_value(store: Store) -> None:
-    one, other = (store.load(store.save(answer).id).recommendation.incident.evidence for answer in (ANSWER, again(ANSWER)))
-    assert one is other
+def test_evidence_that_is_read_twice_is_the_same_value(store: Store, url: str) -> None:
+    ids = [store.save(answer).id for answer in (ANSWER, again(ANSWER))]
+    elsewhere = Store(url)
+    for reader in (store, elsewhere):
+        one, other = (reader.load(saved).recommendation.incident.evidence for saved in ids)
+        assert one is other
+    elsewhere.close()
+
+
+def test_evidence_is_read_as_the_value_that_was_written(store: Store) -> None:
+    saved = store.save(OTHER)
+    assert store.load(saved.id).recommendation.incident.evidence is OTHER.incident.evidence
 
 
 def test_evidence_goes_with_the_last_answer_that_was_given_on_it(store: Store) -> None:

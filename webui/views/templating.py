@@ -42,6 +42,13 @@ def templates() -> Jinja2Templates:
     return Jinja2Templates(env=environment)
 
 
+def load_templates() -> None:
+    """Compile all of them, which the first view of a page would wait for."""
+    environment = templates().env
+    for name in environment.list_templates():
+        environment.get_template(name)
+
+
 def render(request: Request, page: Page, *, status: int = 200, template: str | None = None) -> HTMLResponse:
     """The page's template (or ``template``, a part of it) with ``page``, and ``demo``: whether this server shows a demo."""
     given = {"page": page, "demo": getattr(request.app.state, "demo", False)}
