@@ -38,7 +38,9 @@ class Reranking:
     rank_changes: tuple[RankChange, ...]
 
 
-def _rerank_key(_: Recommender, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]) -> tuple[Hashable, ...]:
+def _rerank_key(
+    _: Recommender, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]
+) -> tuple[Hashable, ...]:
     return Identity(incident.evidence), Identity(queries), incident.report, frozenset(found.items())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
 import threading
@@ -13,6 +14,7 @@ from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
 from revelio import __version__
+from revelio.errors import RevelioError
 from revelio.recommender import Recommender
 from revelio.service import Service
 from revelio.settings import Settings
@@ -31,10 +33,12 @@ from webui.pages import pages
 from webui.pages.accounts import account_pages
 from webui.pages.oidc import oidc_pages
 from webui.pages.progress import Questions
-from webui.startup import open_store, require_safe_address, warm_up
+from webui.startup import open_store, require_safe_address
 from webui.views.api_docs import api_docs
-from webui.views.templating import STATIC
+from webui.views.templating import STATIC, load_templates
 from webui.webhooks.routes import webhooks
+
+log = logging.getLogger(__name__)
 
 _ABOUT = "Turns a vague bug report into the few debugging queries most likely to show its root cause."
 _BYTES_PER_CHARACTER = 12
@@ -68,7 +72,7 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None, de
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # While the first person still reads the page.
-        threading.Thread(target=warm_up, args=(service,), name="warm-up", daemon=True).start()
+        threading.Thread(target=_warm_up, args=(service,), name="warm-up", daemon=True).start()
         forget = DemoRetention(store) if demo else RetentionJob(store, settings.keep_days)
         learn = LearningJob(service)
         imports = ImportJob(settings)
@@ -106,3 +110,12 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None, de
     app.add_middleware(SecurityHeaders)
     app.add_middleware(CorrelationIdMiddleware, header_name="X-Request-Id", generator=new_request_id, validator=is_request_id)
     return app
+
+
+def _warm_up(service: Service) -> None:
+    """Load everything that the first question waits for."""
+    load_templates()
+    try:
+        service.warm_up()
+    except RevelioError as error:
+        log.warning("the first question will take longer: %s", error)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from ipaddress import ip_address
 
-from revelio.errors import InvalidInputError, RevelioError
-from revelio.service import Service
+from revelio.errors import InvalidInputError
 from revelio.settings import Settings
 from revelio.store import Actor, Store
-from webui.views.templating import load_templates
-
-log = logging.getLogger(__name__)
 
 _ACTION = "settings"
 
@@ -66,15 +61,6 @@ def note_settings(settings: Settings, store: Store) -> None:
     if changed:
         words = f"changed: {', '.join(changed)}" if last else "first start"
         store.audit.add(Actor("server"), _ACTION, json.dumps(now, separators=(",", ":")), words)
-
-
-def warm_up(service: Service) -> None:
-    """Load everything that the first question waits for: templates, model, tools."""
-    load_templates()
-    try:
-        service.warm_up()
-    except RevelioError as error:
-        log.warning("the first question will take longer: %s", error)
 
 
 def _digest(value: object) -> str:

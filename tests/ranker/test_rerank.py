@@ -183,7 +183,11 @@ def test_everybody_who_looks_at_the_same_results_gets_one_re_ranking(
     other = replace(seen, id="again", findings=seen.findings[::-1])
     assert recommender.rerank(other, kept).rank_changes == first.rank_changes
     assert made.passes == passes
-    for changed in (learned(incident, (kept[0], 0.9)), replace(seen, report="named"), replace(seen, evidence=replace(seen.evidence))):
+    for changed in (
+        learned(incident, (kept[0], 0.9)),
+        replace(seen, report="named"),
+        replace(seen, evidence=replace(seen.evidence)),
+    ):
         before = made.passes
         recommender.rerank(changed, kept)
         assert made.passes > before

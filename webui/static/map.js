@@ -5,7 +5,13 @@ import { Graph, layout } from "./vendor/dagre/dagre.esm.js";
 const NS = "http://www.w3.org/2000/svg";
 const HEIGHT = 34;
 const ROOM = 16;
-const LEAST = 0.85;
+const LEAST = 0.75;
+const FORMS = [
+  { rankdir: "LR", nodesep: 18, ranksep: 96 },
+  { rankdir: "LR", nodesep: 10, ranksep: 32 },
+  { rankdir: "TB", nodesep: 14, ranksep: 44 },
+];
+const PLACES = [0.5, 0.38, 0.62, 0.28, 0.72];
 
 function make(name, attributes, ...children) {
   const element = document.createElementNS(NS, name);
@@ -14,14 +20,27 @@ function make(name, attributes, ...children) {
   return element;
 }
 
-function laidOut({ nodes, calls }, narrow) {
+function laidOut({ nodes, calls }, form) {
   const graph = new Graph();
-  graph.setGraph({ rankdir: narrow ? "TB" : "LR", nodesep: narrow ? 14 : 18, ranksep: narrow ? 44 : 96, marginx: 12, marginy: 12 });
+  graph.setGraph(form);
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of nodes) graph.setNode(node.name, { width: Math.max(64, node.name.length * 7.6 + 22), height: HEIGHT });
   for (const call of calls) graph.setEdge(call.from, call.to, { width: call.failing ? 90 : 0, height: call.failing ? 14 : 0, labelpos: "c" });
   layout(graph);
   return graph;
+}
+
+// The first form whose words can be read when all of it is in view, else the one that comes nearest.
+function fitting(data, place) {
+  let best = { scale: 0 };
+  for (const form of FORMS) {
+    const graph = laidOut(data, { ...form });
+    const { width, height } = graph.graph();
+    const scale = Math.min(place.clientWidth / width, place.clientHeight / height);
+    if (scale > best.scale) best = { graph, scale };
+    if (scale >= LEAST) break;
+  }
+  return best.graph;
 }
 
 function curve(points) {
@@ -40,17 +59,13 @@ function tip(id, name) {
 }
 
 function drawing(data, graph) {
-  const calls = data.calls.map((call) => {
-    const line = make("path", { class: call.failing ? "call failing" : "call", d: curve(graph.edge(call.from, call.to).points), "marker-end": `url(#tip${call.failing ? "-failing" : ""})` });
-    line.append(make("title", {}, `${call.from} calls ${call.to}: ${call.words || "no calls seen"}`));
-    return line;
-  });
-  const marks = new Map(data.nodes.map((n) => [n.name, n.mark]));
-  const told = data.calls.filter((c) => c.words && (c.failing || marks.get(c.to) === "suspect" || marks.get(c.from) === "suspect"));
-  const words = told.map((call) => {
-    const { points } = graph.edge(call.from, call.to);
-    const at = points[Math.floor(points.length / 2)];
-    return make("text", { class: call.failing ? "words failing" : "words", x: at.x, y: at.y - 4 }, call.words);
+  const suspects = new Set(data.nodes.filter((node) => node.mark === "suspect").map((node) => node.name));
+  const arrows = data.calls.map((call) => {
+    const d = curve(graph.edge(call.from, call.to).points);
+    const failing = call.failing ? " failing" : "";
+    const line = make("path", { class: `call${failing}`, d, "marker-end": `url(#tip${call.failing ? "-failing" : ""})` });
+    const reach = make("path", { class: "reach", d }, make("title", {}, `${call.from} calls ${call.to}: ${call.words || "no calls seen"}`));
+    return { call, line, reach, unusual: call.failing || suspects.has(call.from) || suspects.has(call.to), words: make("text", { class: `words${failing}` }, call.words) };
   });
   const nodes = data.nodes.map((node) => {
     const { x, y, width } = graph.node(node.name);
@@ -59,7 +74,51 @@ function drawing(data, graph) {
     group.append(box, make("text", { x, y }, node.name), make("title", {}, `${node.name}${node.mark ? `, ${node.mark}` : ""}: details below`));
     return group;
   });
-  return [make("defs", {}, tip("tip", "tip"), tip("tip-failing", "tip-failing")), ...calls, ...nodes, ...words];
+  const parts = [make("defs", {}, tip("tip", "tip"), tip("tip-failing", "tip-failing"))];
+  const body = make("g", {}, ...arrows.map((arrow) => arrow.line), ...arrows.map((arrow) => arrow.reach), ...nodes);
+  parts.push(body, ...arrows.map((arrow) => arrow.words));
+  return { parts, body, arrows: arrows.sort((one, other) => other.call.failing - one.call.failing) };
+}
+
+// Where on its arrow the words meet neither a component nor other words.
+function room({ line, words }, taken) {
+  const [length, half] = [line.getTotalLength(), words.getComputedTextLength() / 2 + 3];
+  for (const share of PLACES) {
+    const { x, y } = line.getPointAtLength(length * share);
+    const box = { x, y: y - 5, left: x - half, right: x + half, top: y - 16, bottom: y - 2 };
+    if (!taken.some((other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)) return box;
+  }
+  return null;
+}
+
+// The figures of unusual arrows, or of those pointed at.
+function tell(arrows, graph, pointed) {
+  const taken = graph.nodes().map((name) => graph.node(name)).map(({ x, y, width }) => (
+    { left: x - width / 2, right: x + width / 2, top: y - HEIGHT / 2, bottom: y + HEIGHT / 2 }));
+  for (const arrow of arrows) {
+    const at = pointed ? pointed(arrow) : false;
+    const spot = (pointed ? at : arrow.unusual) ? room(arrow, taken) : null;
+    arrow.line.classList.toggle("pointed", at);
+    arrow.words.classList.toggle("told", Boolean(spot));
+    if (!spot) continue;
+    arrow.words.setAttribute("x", spot.x);
+    arrow.words.setAttribute("y", spot.y);
+    taken.push(spot);
+  }
+}
+
+// Pointing at a component or an arrow, or reaching a component in the list below with the keyboard, tells the figures of its calls.
+function telling(svg, parts, arrows, graph) {
+  const about = (name) => tell(arrows, graph, name && (({ call }) => call.from === name || call.to === name));
+  svg.addEventListener("pointerover", ({ target }) => {
+    const arrow = arrows.find(({ reach }) => reach === target);
+    if (arrow) tell(arrows, graph, (one) => one === arrow);
+    else about(target.closest("[data-node]")?.dataset.node);
+  });
+  svg.addEventListener("pointerleave", () => about(null));
+  parts?.addEventListener("focusin", ({ target }) => about(target.closest(".node-part")?.id.replace("node-", "")));
+  parts?.addEventListener("focusout", () => about(null));
+  about(null);
 }
 
 function details(name) {
@@ -70,14 +129,19 @@ function details(name) {
   part.scrollIntoView({ block: "nearest" });
 }
 
-// Words that would be too small to read: the map then begins at the suspect, or at its first caller, and can be moved.
+// Where a view of this length begins that has its middle there, or as near as all of the map allows.
+function within(middle, length, from, whole) {
+  return length < whole ? Math.min(Math.max(middle - length / 2, from), from + whole - length) : from + (whole - length) / 2;
+}
+
+// With a suspect, a map whose words would be too small to read begins there, and can be moved.
 function start(place, data, graph, all) {
   const scale = Math.min(place.clientWidth / all.width, place.clientHeight / all.height);
-  if (scale >= LEAST) return all;
+  const suspect = data.nodes.find((node) => node.mark === "suspect");
+  if (scale >= LEAST || !suspect) return all;
   const [width, height] = [place.clientWidth / LEAST, place.clientHeight / LEAST];
-  const first = data.nodes.find((node) => node.mark === "suspect") ?? data.nodes.find((node) => data.calls.some((c) => c.from === node.name) && !data.calls.some((c) => c.to === node.name));
-  const at = first ? graph.node(first.name) : { x: all.x + all.width / 2, y: all.y + all.height / 2 };
-  return { x: at.x - width / 2, y: at.y - height / 2, width, height };
+  const { x, y } = graph.node(suspect.name);
+  return { x: within(x, width, all.x, all.width), y: within(y, height, all.y, all.height), width, height };
 }
 
 function movable(svg, whole, first, tools) {
@@ -120,13 +184,16 @@ function movable(svg, whole, first, tools) {
 export function drawMap(place) {
   const data = JSON.parse(place.dataset.map);
   const tools = place.parentElement.querySelector(".map-tools");
-  const graph = laidOut(data, place.clientWidth < 600);
-  const { width, height } = graph.graph();
-  const svg = make("svg", { preserveAspectRatio: "xMidYMid meet", "aria-hidden": "true" }, ...drawing(data, graph));
+  const graph = fitting(data, place);
+  const { parts, body, arrows } = drawing(data, graph);
+  const svg = make("svg", { preserveAspectRatio: "xMidYMid meet", "aria-hidden": "true" }, ...parts);
   place.replaceChildren(svg);
   if (tools) tools.hidden = false;
   // Never larger than life: a small map stands in the middle.
-  const whole = { width: Math.max(width, place.clientWidth), height: Math.max(height + 2 * ROOM, place.clientHeight) };
-  const all = { x: (width - whole.width) / 2, y: (height - whole.height) / 2, ...whole };
+  const drawn = body.getBBox();
+  const width = Math.max(drawn.width + 2 * ROOM, place.clientWidth);
+  const height = Math.max(drawn.height + 2 * ROOM, place.clientHeight);
+  const all = { x: drawn.x + (drawn.width - width) / 2, y: drawn.y + (drawn.height - height) / 2, width, height };
   movable(svg, all, start(place, data, graph, all), tools);
+  telling(svg, place.parentElement.querySelector(".node-parts"), arrows, graph);
 }

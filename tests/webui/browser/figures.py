@@ -90,7 +90,8 @@ def main() -> None:
                     asked = {"report": one["report"], "incident": one["id"]}
                     yield f"{address}/r/{http.post('/api/v1/recommendations', json=asked).raise_for_status().json()['id']}"
 
-        evidence = list(first_evidence(browser, address, [one["id"] for one in incidents]))
+        ids = [one["id"] for one in incidents]
+        cold, *evidence = first_evidence(browser, address, [ids[-1], *ids])
         elsewhere = list(seen_elsewhere(browser, next(unrun())))
         paths = ("", "/history", "/systems", f"/systems/{incidents[0]['system']}", "/catalog", "/model", "/settings", "/api/docs")
         seen = list(looks(browser, [address + path for path in paths], unrun()))
@@ -101,6 +102,7 @@ def main() -> None:
         f"| first evidence on screen after *Find queries*, {len(evidence)} recorded incidents | 1.5 s "
         f"| median {statistics.median(evidence):.2f} s, worst {max(evidence):.2f} s |"
     )
+    print(f"| the same, asked while the server still starts | | {cold:.2f} s |")
     print(f"| {len(elsewhere)} verdicts and runs seen in another browser | 2 s | worst {max(elsewhere):.2f} s |")
     print(f"| heaviest of {len(seen)} page views, compressed | 120 kB | {max(s[0] for s in seen) / 1000:.0f} kB |")
     print(f"| layout shift, worst page view | 0.01 | {max(s[1] for s in seen):.4f} |")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.webui.browser.pages import WIDE, ask, selected, watched
+from tests.webui.browser.pages import NARROW, WIDE, ask, selected, watched
 
 
 def test_from_a_report_to_found_it_without_leaving_the_page(context: BrowserContext, address: str) -> None:
@@ -62,6 +62,13 @@ def test_a_question_asked_while_offline_stays_on_the_page(context: BrowserContex
     context.set_offline(False)
 
 
+_MEET = """(all) => all.flatMap((one, i) => all.slice(i + 1).filter((other) => {
+  const [a, b] = [one.getBBox(), other.getBBox()];
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y + 3 < b.y + b.height && b.y + 3 < a.y + a.height;
+}).map((other) => `${one.textContent} over ${other.textContent}`))"""
+"""Words whose boxes overlap, beyond the line spacing."""
+
+
 def test_a_row_shows_its_query_and_its_address_can_be_shared(context: BrowserContext, address: str) -> None:
     page, wrong = watched(context, address)
     ask(page, address)
@@ -82,6 +89,42 @@ def test_a_component_of_the_map_opens_its_parts(context: BrowserContext, address
     name = node.get_attribute("data-node")
     node.click()
     expect(page.locator(f"#node-{name}")).to_have_attribute("open", "")
+    assert wrong == []
+
+
+def test_the_map_of_a_system_is_in_view_as_a_whole(browser: Browser, address: str) -> None:
+    for width in (WIDE, NARROW):
+        context = browser.new_context(viewport={"width": width, "height": 800})
+        page, wrong = watched(context, address)
+        system = page.request.get(f"{address}/api/v1/incidents").json()[0]["system"]
+        page.goto(f"{address}/systems/{system}")
+        expect(page.locator(".map svg")).to_be_visible()
+        outside = page.locator(".map").evaluate("""(map) => { const all = map.getBoundingClientRect();
+          return [...map.querySelectorAll('.node, .call')].filter((part) => { const box = part.getBoundingClientRect();
+            return box.left < all.left || box.right > all.right || box.top < all.top || box.bottom > all.bottom; }).length }""")
+        assert outside == 0
+        assert wrong == []
+        context.close()
+
+
+def test_figures_of_calls_appear_for_what_is_pointed_at_and_never_over_each_other(context: BrowserContext, address: str) -> None:
+    page, wrong = watched(context, address)
+    systems = {one["system"] for one in page.request.get(f"{address}/api/v1/incidents").json()}
+    for system in sorted(systems):
+        page.goto(f"{address}/systems/{system}")
+        expect(page.locator(".map svg")).to_be_visible()
+        told = page.locator(".map .words.told")
+        for node in page.locator(".map [data-node]").all():
+            node.hover()
+            assert told.evaluate_all(_MEET) == []
+        page.mouse.move(0, 0)
+        assert told.evaluate_all("all => all.filter((words) => !words.matches('.failing')).length") == 0
+        parts = page.locator(".node-part summary")
+        counts = []
+        for number in range(parts.count()):
+            parts.nth(number).focus()
+            counts.append(told.count())
+        assert max(counts) > 0
     assert wrong == []
 
 
