@@ -49,7 +49,8 @@ class Made:
 
     def logits(self, encoded: EncodedIncident) -> Logits:
         self.passes += 1
-        return Logits(*np.zeros((3, 1), np.float32), 0.0)
+        none = np.zeros(1, np.float32)
+        return Logits(none, none, none, 0.0)
 
     def ranking(self, encoded: EncodedIncident, unrun: Logits | None = None) -> Ranking:
         self.passes += 1

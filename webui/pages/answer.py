@@ -18,9 +18,9 @@ from webui.api.schemas import MAX_NOTE
 from webui.deps import ServiceDep
 from webui.forms import read_form
 from webui.views.answer import answer_page, card, shown
-from webui.views.contexts import CardPart
+from webui.views.answer_contexts import CardPart
 from webui.views.filters import shorten
-from webui.views.post_mortem import draft
+from webui.views.markdown import post_mortem
 from webui.views.templating import render
 
 router = APIRouter(include_in_schema=False)
@@ -50,12 +50,11 @@ def revision(answer_id: str, service: ServiceDep) -> Response:
 
 
 @router.get("/r/{answer_id}/post-mortem.md")
-def post_mortem(request: Request, answer_id: str, service: ServiceDep) -> Response:
+def post_mortem_draft(request: Request, answer_id: str, service: ServiceDep) -> Response:
     """A draft of the post-mortem, in Markdown."""
-    page = answer_page(service, service.answer(answer_id))
-    text = draft(page, str(request.base_url).rstrip("/"))
+    page = answer_page(service, service.answer(answer_id), str(request.base_url))
     headers = {"Content-Disposition": f'attachment; filename="post-mortem-{page.id}.md"'}
-    return PlainTextResponse(text, media_type="text/markdown; charset=utf-8", headers=headers)
+    return PlainTextResponse(post_mortem(page), media_type="text/markdown; charset=utf-8", headers=headers)
 
 
 @router.post("/r/{answer_id}/resolve")
@@ -151,6 +150,7 @@ def _page(
     page = answer_page(
         service,
         saved,
+        str(request.base_url),
         original=order == ORIGINAL,
         selected=query,
         failure=failure,

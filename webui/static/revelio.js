@@ -11,20 +11,18 @@ async function copy(text, button) {
     button.textContent = "Copied";
   } catch {
     button.textContent = "Press Ctrl+C";
-    const code = document.getElementById(button.dataset.copy);
-    if (code) getSelection().selectAllChildren(code);
+    const part = document.getElementById(button.dataset.copy);
+    if (part.select) part.select();
+    else getSelection().selectAllChildren(part);
   }
   setTimeout(() => { button.textContent = label; }, 1600);
 }
 
 function onClick(event) {
-  const button = event.target.closest("button");
+  const button = event.target.closest("[data-copy]");
   if (!button) return;
-  if (button.dataset.copy) {
-    const text = document.getElementById(button.dataset.copy).textContent;
-    copy(button.dataset.copy === "summary" ? `${text.trim()}\n${location.origin}${location.pathname}` : text, button);
-  }
-  if ("copyAddress" in button.dataset) copy(location.origin + location.pathname + location.search, button);
+  const part = document.getElementById(button.dataset.copy);
+  copy(part.value ?? part.textContent, button);
 }
 
 function onSubmit(event) {

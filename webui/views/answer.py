@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from revelio.errors import RevelioError
 from revelio.presentation.times import time_lines
@@ -12,9 +12,10 @@ from revelio.service import Service
 from revelio.store import SavedAnswer
 from revelio.store.masking import masked_kinds
 from revelio.types import Factor, Query, RankedQuery, Recommendation, fill
-from webui.views.contexts import AnswerPage, Card, Reason
+from webui.views.answer_contexts import AnswerPage, Card, Reason
 from webui.views.evidence import evidence_view
 from webui.views.filters import masked_words
+from webui.views.markdown import summary
 from webui.views.service_map import service_map
 from webui.views.settings import without_passwords
 from webui.views.similar import similar
@@ -62,6 +63,7 @@ def shown(service: Service, saved: SavedAnswer, reordered: bool) -> OrderedAnswe
 def answer_page(
     service: Service,
     saved: SavedAnswer,
+    server: str,
     *,
     original: bool = False,
     selected: str = "",
@@ -71,7 +73,7 @@ def answer_page(
 ) -> AnswerPage:
     """The page of an answer; ``failure`` is (query id, what went wrong) of a query that was just run in vain.
 
-    ``with_similar`` shows answers to others.
+    ``server`` is the address of this server, ``with_similar`` shows answers to others.
     """
     order = shown(service, saved, reordered=not original and any(q.answered for q in saved.recommendation.queries))
     answer = order.recommendation
@@ -88,8 +90,9 @@ def answer_page(
     suspects = tuple(s.component for s in said.suspects)
     known = {c.query_id for c in cards}
     chosen = next((i for i in (selected, failure[0], *(s.query_id for s in said.suspects)) if i in known), "")
-    return AnswerPage(
+    page = AnswerPage(
         id=saved.id,
+        address=f"{server.rstrip('/')}/r/{saved.id}",
         revision=service.store.resolutions.revision(saved.id),
         verdict=said,
         selected=chosen or (cards[0].query_id if cards else ""),
@@ -124,6 +127,7 @@ def answer_page(
         trouble=order.trouble,
         cards=cards,
     )
+    return replace(page, summary=summary(page))
 
 
 def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, failure: str = "") -> Card:

@@ -81,6 +81,22 @@ def test_a_row_shows_its_query_and_its_address_can_be_shared(context: BrowserCon
     assert wrong == []
 
 
+def test_link_and_summary_are_copied_by_keyboard(context: BrowserContext, address: str) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page, wrong = watched(context, address)
+    ask(page, address)
+    share = page.get_by_role("region", name="Share")
+    for part, box in (("address", "Link"), ("summary", "Summary for a ticket")):
+        button = share.locator(f"[data-copy={part}]")
+        button.press("Enter")
+        expect(button).to_have_text("Copied")
+        expect(button).to_be_focused()
+        assert page.evaluate("navigator.clipboard.readText()") == share.get_by_label(box).input_value()
+    page.goto(share.get_by_label("Link").input_value())
+    expect(selected(page)).to_be_visible()
+    assert wrong == []
+
+
 def test_a_component_of_the_map_opens_its_parts(context: BrowserContext, address: str) -> None:
     page, wrong = watched(context, address)
     ask(page, address)

@@ -508,7 +508,7 @@ def test_an_incident_is_resolved_with_its_cause_found_again_and_drafted(client: 
     assert "Similar incidents" in later and "a quota &lt;b&gt; was cut" in later
     draft = client.get(f"{address}/post-mortem.md")
     assert draft.headers["content-type"] == "text/markdown; charset=utf-8"
-    assert "a quota <b> was cut" in draft.text and "> the checkout basket hangs again" in draft.text
+    assert "a quota \\<b> was cut" in draft.text and "> the checkout basket hangs again" in draft.text
     assert "(showed the cause)" in draft.text
     client.post(f"{address}/resolve", data={"reopen": "1"})
     assert "Open again" not in client.get(address).text

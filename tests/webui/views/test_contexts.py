@@ -10,11 +10,10 @@ from fastapi.testclient import TestClient
 from tests.webui import made
 from tests.webui.pages.test_pages import asked, queries, unrun
 from webui.pages.answer import PART
+from webui.views.answer_contexts import AnswerPage, CardPart, Reason
 from webui.views.api_docs import ApiPage
 from webui.views.contexts import (
-    AnswerPage,
     AskPage,
-    CardPart,
     CatalogPage,
     Choice,
     ErrorPage,
@@ -22,7 +21,6 @@ from webui.views.contexts import (
     HistoryFilters,
     HistoryPage,
     ModelPage,
-    Reason,
     SettingsPage,
     SystemPage,
     SystemsPage,
