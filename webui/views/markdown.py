@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from webui.views.answer_contexts import AnswerPage, Card
 from webui.views.filters import moment, percent, shorten
+from webui.views.mermaid import mermaid
 
 _QUERIES = 5
 """So many queries stand in the summary, besides those that showed something."""
@@ -101,8 +102,11 @@ def _evidence(card: Card) -> Iterator[str]:
     yield from (f"### {_plain(card.title)}{_mark(card)}", "")
     yield from (f"{card.state.capitalize()}: {_plain(card.evidence.summary)}", "")
     for chart in card.evidence.charts:
+        if diagram := mermaid(chart):
+            yield from ("```mermaid", diagram, "```", "")
         yield from (f"- {_plain(line.name or chart.title)}: {line.before} → {line.now} `{line.spark}`" for line in chart.lines)
-    yield from ("", "```", card.text.replace("```", "'''"), "```", "")
+        yield ""
+    yield from ("```", card.text.replace("```", "'''"), "```", "")
 
 
 def _mark(card: Card) -> str:
