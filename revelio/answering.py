@@ -16,10 +16,13 @@ from revelio.question_time import QuestionTime
 from revelio.question_window import look
 from revelio.recommend_request import RecommendRequest
 from revelio.recommender import Recommender, Reranking
+from revelio.recorded_system import RecordedSystem
 from revelio.settings import Settings
-from revelio.systems import AnySystem, RecordedSystem, System, open_system
+from revelio.systems import System, open_system
 from revelio.telemetry import Workers, traced
 from revelio.types import Finding, Incident, Query, RankedQuery, Recommendation, Result
+
+AnySystem = System | RecordedSystem
 
 DEADLINES = 2
 """A question, from looking to its last result, takes as many times the setting ``timeout_s`` at most."""

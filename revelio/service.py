@@ -16,12 +16,11 @@ from revelio.metrics import Metrics
 from revelio.progress import stop_if_cancelled
 from revelio.recommend_request import RecommendRequest
 from revelio.recommender import Recommender
-from revelio.settings import Backend, Settings
+from revelio.settings import Settings
+from revelio.sources import unconnected
 from revelio.store import Feedback, HistoryEntry, SavedAnswer, Store, Verdict
 from revelio.store.history import Found, Search, search_history
 from revelio.telemetry import Workers
-from revelio.tools.base import Limits
-from revelio.tools.registry import make_tool
 from revelio.types import Evidence, Incident, Query, RankedQuery, Result
 
 log = logging.getLogger(__name__)
@@ -195,7 +194,7 @@ class Service(Answering):
             self.system(name)
         latest = {r.system: r for r in self.recorded() if r.report}
         for tool in self.catalog.tools if latest else ():
-            make_tool(tool, Backend(url=""), Limits())
+            unconnected(self.catalog, tool.name)
         for one in latest.values():
             answer = self.rank(RecommendRequest(one.report, incident=one.id, run=True))
             self.rerank(answer, len(answer.queries))

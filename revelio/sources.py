@@ -95,5 +95,11 @@ def make_sources(settings: SystemSettings, catalog: Catalog, limits: Limits) -> 
     return made
 
 
+def unconnected(catalog: Catalog, name: str, backend: Backend | None = None) -> Tool | None:
+    """The tool of that name, to render queries and links; None where the catalog has none. Nothing can be run."""
+    spec = next((t for t in catalog.tools if t.name == name), None)
+    return None if spec is None else make_tool(spec, backend or Backend(url=""), Limits())
+
+
 def _product(catalog: Catalog, name: str, backend: Backend | None) -> Product | None:
     return catalog.product(backend.product if backend and backend.product else name)

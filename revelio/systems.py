@@ -1,4 +1,4 @@
-"""Systems to query: live ones and recorded ones, behind the same methods."""
+"""Live systems to query."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ from revelio.clean_text import redact
 from revelio.conventions import Cadence
 from revelio.deadline import end, until
 from revelio.discovery.cadence import USUAL_S
-from revelio.errors import NotFoundError, SourceError
-from revelio.incidents.exchange import Record
+from revelio.errors import SourceError
 from revelio.merged import join, merge
 from revelio.progress import told
-from revelio.settings import Backend, SystemSettings
-from revelio.sources import Source, Sources, make_sources
+from revelio.settings import SystemSettings
+from revelio.sources import Source, Sources, make_sources, unconnected
 from revelio.telemetry import traced
 from revelio.time_range import TimeRange
 from revelio.tools.access import Access
 from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
 from revelio.tools.concurrency_limit import ConcurrencyLimit
-from revelio.tools.registry import make_tool
 from revelio.tools.single_flight_cache import SingleFlightCache
-from revelio.types import Entity, Evidence, Query, Result, Series, Window, fill
+from revelio.types import Entity, Evidence, Query, Result, Series, Window
 from revelio.unreachable import presence, unreachable
 
 GRACE_S = 0.5
@@ -144,11 +142,11 @@ class System:
     def render(self, query: Query, scope: Scope | Evidence) -> str:
         """The query in the language of the source that answers it."""
         if presence(query):
-            return _plain(query)
+            return query.body
         for source in self._asked(query):
             return source.tool.render(source.query(query), self._scope(scope))
-        tool = _unconnected(self.catalog, query.template.tool, Backend(url=""))
-        return _plain(query) if tool is None else tool.render(query, self._scope(scope))
+        tool = unconnected(self.catalog, query.template.tool)
+        return query.body if tool is None else tool.render(query, self._scope(scope))
 
     def link(self, query: Query, scope: Scope | Evidence) -> str | None:
         """The URL that opens it in the page of the source that answers it."""
@@ -238,81 +236,7 @@ class System:
             raise SourceError(name, why) from error
 
 
-class RecordedSystem:
-    """A recorded system: queries return their recorded results."""
-
-    def __init__(self, record: Record, catalog: Catalog, settings: SystemSettings | None = None) -> None:
-        """``settings``, when the system is still known, give addresses for deep links."""
-        self.name = record.system
-        self.record = record
-        self.catalog = catalog
-        self.settings = settings or SystemSettings()
-        self._tools: dict[str, Tool | None] = {}
-
-    @property
-    def project(self) -> str:
-        """The project name in its backends."""
-        return self.settings.project or self.name
-
-    def source(self, query: Query) -> str:
-        """Nothing but the tool is known of who answered."""
-        return ""
-
-    def ping(self) -> tuple[ToolState, ...]:
-        """A recording always answers."""
-        return tuple(ToolState(tool.name, True, "recorded") for tool in self.catalog.tools)
-
-    def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
-        """The recorded evidence, whatever the scope."""
-        return self.record.evidence
-
-    def scope(self, evidence: Evidence) -> Scope:
-        """The scope of that evidence."""
-        return Scope(self.project, evidence.window, evidence.baseline)
-
-    def render(self, query: Query, scope: Scope | Evidence) -> str:
-        """The query in its tool's own language. Needs no backend."""
-        tool = None if presence(query) else self._tool(query)
-        return _plain(query) if tool is None else tool.render(query, self._scope(scope))
-
-    def link(self, query: Query, scope: Scope | Evidence) -> str | None:
-        """The address that opens it in its tool's own page, where the settings name one."""
-        tool = self._tool(query)
-        return None if tool is None else tool.link(query, self._scope(scope))
-
-    def run(self, query: Query, scope: Scope | Evidence) -> Result:
-        """What the query showed when the incident was recorded; ``NotFoundError`` when it was not run then."""
-        key = query.template.id, query.bindings
-        found = next((r.result for r in reversed(self.record.results) if (r.template, r.bindings) == key), None)
-        if found is None:
-            raise NotFoundError(f"{query.id} was not run when {self.record.id} was recorded; ask a live system instead")
-        return found
-
-    def _tool(self, query: Query) -> Tool | None:
-        name = query.template.tool
-        if name not in self._tools:
-            named = {p.tool: b for n, b in self.settings.backends.items() if (p := self.catalog.product(b.product or n))}
-            own = self.settings.backends.get(name) or named.get(name)
-            self._tools[name] = _unconnected(self.catalog, name, own or Backend(url=""))
-        return self._tools[name]
-
-    def _scope(self, scope: Scope | Evidence) -> Scope:
-        return scope if isinstance(scope, Scope) else self.scope(scope)
-
-
-AnySystem = System | RecordedSystem
-
-
 def open_system(name: str, settings: SystemSettings, catalog: Catalog, timeout_s: float = 5.0) -> System:
     """The system with a tool for every backend that its settings name and the catalog knows. Connects to nothing yet."""
     limits = Limits(seconds=timeout_s)
     return System(name, settings, catalog, make_sources(settings, catalog, limits), limits)
-
-
-def _unconnected(catalog: Catalog, tool: str, backend: Backend) -> Tool | None:
-    spec = next((t for t in catalog.tools if t.name == tool), None)
-    return None if spec is None else make_tool(spec, backend, Limits())
-
-
-def _plain(query: Query) -> str:
-    return fill(query.template.body, query.bindings).strip()

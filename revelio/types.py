@@ -208,6 +208,11 @@ class Query:
         return fill(self.template.title, self.bindings)
 
     @property
+    def body(self) -> str:
+        """The template's body with its blanks filled, for people to read."""
+        return fill(self.template.body, self.bindings).strip()
+
+    @property
     def entities(self) -> tuple[Entity, ...]:
         """The entities that the query is bound to, in the order of the template's blanks."""
         bound = dict(self.bindings)

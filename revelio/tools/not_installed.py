@@ -5,7 +5,7 @@ from __future__ import annotations
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
-from revelio.types import Evidence, Query, Result, fill
+from revelio.types import Evidence, Query, Result
 
 
 class NotInstalled:
@@ -26,7 +26,7 @@ class NotInstalled:
 
     def render(self, query: Query, scope: Scope) -> str:
         """The template's text with its blanks filled."""
-        return fill(query.template.body, query.bindings).strip()
+        return query.body
 
     def link(self, query: Query, scope: Scope) -> str | None:
         """None: the address is the client library's to make."""

@@ -12,7 +12,7 @@ from revelio.plugins import Announced
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope, Tool
 from revelio.tools.probe import Probe, Seen
-from revelio.types import Evidence, Query, Result, fill
+from revelio.types import Evidence, Query, Result
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class PluginTool:
         try:
             return self._ask(lambda tool: tool.render(query, scope), str)
         except SourceError:
-            return fill(query.template.body, query.bindings).strip()
+            return query.body
 
     def link(self, query: Query, scope: Scope) -> str | None:
         """The page that opens it; None where it fails, or gives no address of a page."""
