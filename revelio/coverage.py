@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from revelio.candidates import candidates, inventory, not_asked
 from revelio.conventions import Profile, signals
 from revelio.errors import SourceError
-from revelio.systems import System
+from revelio.sources import Source
+from revelio.systems import System, ToolState
+from revelio.tools.base import Noted
 from revelio.tools.prometheus.tool import Prometheus
+from revelio.tools.seen_at import another
 from revelio.types import Evidence
 from revelio.unreachable import asks_presence
 
@@ -64,7 +67,7 @@ class Coverage:
 def coverage(system: System, now: float | None = None) -> Coverage:
     """Look at a system once, as a question would. Never raises ``SourceError``: a source that fails is part of the answer."""
     states = {state.tool: state for state in system.ping()}
-    profile, broken = _profile(system)
+    profile, broken = _profiles(system)
     evidence = system.snapshot(time.time() if now is None else now)
     usable = Counter(
         t.tool for t in {q.template.id: q.template for q in candidates(system.catalog, inventory(evidence))}.values()
@@ -74,14 +77,29 @@ def coverage(system: System, now: float | None = None) -> Coverage:
         state = states[source.name]
         tool = next(t for t in system.catalog.tools if t.name == source.product.tool)
         answers = state.up and source.name not in evidence.missing
-        detail = state.detail if answers or not state.up else broken or f"{state.detail}, but gives no snapshot within the limit"
+        detail = state.detail if answers else _why(system, source, state, broken.get(source.name, ""))
         if answers and not usable[tool.name]:
             detail += "; it holds nothing that any question reads"
         good = answers and usable[tool.name] > 0
         every = len(tool.asked([source.product.name]))
         sources[source.name] = SourceCoverage("good" if good else "absent", detail, usable[tool.name], every)
-    notes = profile.notes if profile else ()
-    return Coverage(sources, _signals(profile, evidence), _templates(system, evidence, usable), notes, _to_connect(system))
+    return Coverage(
+        sources, _signals(profile, evidence), _templates(system, evidence, usable), _notes(system), _to_connect(system)
+    )
+
+
+def _why(system: System, source: Source, state: ToolState, broken: str) -> str:
+    """Why a source is of no use, and what answers in its place where that is another product."""
+    if state.up:
+        return broken or f"{state.detail}, but gives no snapshot within the limit"
+    there = another(system.catalog, source.product.name, system.settings.backends[source.name].url)
+    return f"{state.detail}; {there}" if there else state.detail
+
+
+def _notes(system: System) -> tuple[str, ...]:
+    """What sources know of themselves, by name where there are several."""
+    told = {s.title: s.tool.notes(system.project) for s in system.sources.all if isinstance(s.tool, Noted)}
+    return tuple(f"{title}: {note}" for title, notes in told.items() for note in notes)
 
 
 def _to_connect(system: System) -> tuple[str, ...]:
@@ -94,14 +112,16 @@ def _to_connect(system: System) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _profile(system: System) -> tuple[Profile | None, str]:
-    for tool in system.tools.values():
-        if isinstance(tool, Prometheus):
+def _profiles(system: System) -> tuple[Profile | None, dict[str, str]]:
+    """The profile of the first Prometheus that gives one, and by name why others give none."""
+    found, broken = list[Profile](), {}
+    for source in system.sources.all:
+        if isinstance(source.tool, Prometheus):
             try:
-                return tool.discover(system.project, refresh=True), ""
+                found.append(source.tool.discover(system.project, refresh=True))
             except SourceError as error:
-                return None, error.reason
-    return None, ""
+                broken[source.name] = error.reason
+    return next(iter(found), None), broken
 
 
 def _signals(profile: Profile | None, evidence: Evidence) -> Signals:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import pytest
+
+from revelio.catalog import Catalog, bundled_catalog
 from revelio.conventions import signals
-from revelio.coverage import Signals, reasons
+from revelio.coverage import Signals, coverage, reasons
+from revelio.errors import SourceError
+from revelio.settings import Backend, SystemSettings
+from revelio.systems import System
+from revelio.tools.base import Scope, Tool
+from revelio.types import Evidence
 
 
 def test_reasons_are_given_for_the_kinds_of_entities_that_are_there() -> None:
@@ -17,3 +27,43 @@ def test_reasons_are_given_for_the_kinds_of_entities_that_are_there() -> None:
 
 def test_where_nothing_is_lacking_nothing_is_said() -> None:
     assert reasons(Signals(len(signals()), len(signals()), {})) == []
+
+
+class Half:
+    """A tool whose backend answers, with a clock of its own."""
+
+    name, retrospective = "jaeger", True
+
+    def ping(self) -> str:
+        return "Jaeger, 3 services"
+
+    def snapshot(self, scope: Scope) -> Evidence:
+        return Evidence(scope.window, scope.baseline)
+
+    def notes(self, project: str) -> tuple[str, ...]:
+        return ("its clock is 95 s ahead of the one here",)
+
+
+class Elsewhere(Half):
+    """A tool at whose address something else answers."""
+
+    name = "loki"
+
+    def ping(self) -> str:
+        raise SourceError("loki", "has nothing at this address")
+
+
+def test_each_source_says_what_it_knows_of_itself_and_what_answers_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def another(catalog: Catalog, product: str, url: str) -> str:
+        asked.append((product, url))
+        return "Jaeger answers there"
+
+    monkeypatch.setattr("revelio.coverage.another", another)
+    settings = SystemSettings(backends={"jaeger": Backend(url="http://j"), "loki": Backend(url="http://l")})
+    tools = cast(dict[str, Tool], {"jaeger": Half(), "loki": Elsewhere()})
+    seen = coverage(System("shop", settings, bundled_catalog(), tools))
+    assert seen.notes[0] == "Jaeger: its clock is 95 s ahead of the one here"
+    assert seen.sources["loki"].detail == "has nothing at this address; Jaeger answers there"
+    assert asked == [("loki", "http://l")]

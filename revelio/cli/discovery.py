@@ -11,10 +11,9 @@ from revelio.catalog import Catalog
 from revelio.discovery import machine
 from revelio.discovery.machine import DataSource, Engine, Grafana
 from revelio.errors import NotFoundError, SourceError
-from revelio.settings import Backend
-from revelio.tools.base import Limits
-from revelio.tools.probe import TIMEOUT_S, Probe, Seen
-from revelio.tools.registry import make_tool, probes
+from revelio.tools.probe import Probe
+from revelio.tools.registry import probes
+from revelio.tools.seen_at import seen_at
 
 ALWAYS = ("prometheus", "jaeger", "elasticsearch")
 """Products whose absence `init` reports, and writes down as what could be set."""
@@ -78,28 +77,12 @@ class Finder:
         yield from [f for f in looked if f.up] or looked[:1]
 
     def _look(self, product: str, url: str) -> Found:
-        probe = self.probes.get(product, Probe())
         try:
-            seen = probe.look(url) if probe.look else Seen(self._ping(product, url))
+            seen = seen_at(self.catalog, product, url)
         except SourceError as error:
             return Found(product, url, False, error.reason, name=product)
-        except (ValueError, TypeError, KeyError, AttributeError, IndexError):
-            title = next(p.title for p in self.catalog.products if p.name == product)
-            return Found(product, url, False, f"answers, but not like {title}", name=product)
-        return Found(product, url, seen.usable, seen.detail, seen.projects, seen.services, seen.settings, product, probe.page)
-
-    def _ping(self, product: str, url: str) -> str:
-        of = next(p.tool for p in self.catalog.products if p.name == product)
-        spec = next(t for t in self.catalog.tools if t.name == of)
-        tool = make_tool(spec, Backend(url=url), Limits(seconds=TIMEOUT_S), product)
-        if tool is None:
-            raise SourceError(product, "nothing here can ask it")
-        close = getattr(tool, "close", None)
-        try:
-            return tool.ping()
-        finally:
-            if close is not None:
-                close()
+        page = self.probes.get(product, Probe()).page
+        return Found(product, url, seen.usable, seen.detail, seen.projects, seen.services, seen.settings, product, page)
 
     def _grafana(self, there: Engine | None) -> Grafana | None:
         urls = (f"http://{address}" for address in machine.addresses(machine.GRAFANA_PORTS, there))

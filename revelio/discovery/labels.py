@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from revelio.conventions import Convention, Label
+from revelio.conventions import Convention, Label, conventions, signals
 
 SYSTEM_LABELS = (
     "project",
@@ -94,7 +94,9 @@ def narrow(census: Census, project: str, selector: str) -> Narrowed:
     for label in SYSTEM_LABELS:
         if any(project in rows.values(label) for _, rows in census):
             carriers = frozenset(name for name, rows in census if rows.values(label))
-            return Narrowed(label, project, selector, carriers)
+            others = sorted({value for _, rows in census for value in rows.values(label)} - {project})
+            loose = [name for name, _ in census if name not in carriers] if others else []
+            return Narrowed(label, project, selector, carriers, _shared(label, others, loose))
     notes = []
     if not selector:
         for label in SYSTEM_LABELS:
@@ -104,6 +106,19 @@ def narrow(census: Census, project: str, selector: str) -> Narrowed:
                 notes.append(f"several systems share this Prometheus: {label} is {named}; set project to the one that is meant")
                 break
     return Narrowed("", "", selector, frozenset(), tuple(notes))
+
+
+def _shared(label: str, others: Sequence[str], loose: Sequence[str]) -> tuple[str, ...]:
+    """A sentence on conventions that other systems follow too and that carry no label which tells them apart.
+
+    Hosts have none: systems share them.
+    """
+    kinds = {name: {signals()[rule.signal].entity for rule in conventions()[name].rules} for name in loose}
+    titles = [conventions()[name].title for name in loose if "host" not in kinds[name]]
+    if not titles:
+        return ()
+    told = f"{', '.join(titles)}: their series carry no {label}, so those of {others[0]} may be among them"
+    return (f"{told}; give them that label, or set profile.selector",)
 
 
 _OF_APPLICATIONS = frozenset(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Protocol
 
+from revelio.clock_skew import disagreement
 from revelio.conventions import Convention, Profile, Rule, Use, conventions, signals
 from revelio.discovery.cadence import cadence
 from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
@@ -18,9 +19,6 @@ from revelio.profile_settings import ProfileSettings
 LOOKBACK_S = 900.0
 """Only what was measured in this time counts as there, in seconds."""
 
-SKEW_S = 30.0
-"""A difference of clocks that moves a window by more than a scrape or two, in seconds."""
-
 HINTS = 3
 """The most ways to get a signal that a message lists."""
 
@@ -29,6 +27,9 @@ _WATCHES = re.compile(
     r"|victoriametrics|kube_state_metrics)_build_info|otelcol_process_uptime(_total|_seconds_total)?|flower_worker_online"
 )
 """Metrics by which a program is known to watch others: its own memory and threads are no part of what it watches."""
+
+_PART = re.compile(r"_(bucket|count|sum)$")
+"""What a histogram adds to its own name, by which its type is told."""
 
 _AT_ONCE = 6
 """Conventions that one request asks about."""
@@ -174,7 +175,7 @@ def _types(ask: Ask, uses: list[Use]) -> list[str]:
     told = []
     if not isinstance(found, dict):
         return []
-    for metric in sorted(needed & set(found)):
+    for metric in sorted({m if m in found else _PART.sub("", m) for m in needed} & set(found)):
         kinds = {str(one.get("type")) for one in found[metric] if isinstance(one, dict)} - {"unknown", "None"}
         if len(kinds) > 1:
             told.append(f"{metric} is of several types ({', '.join(sorted(kinds))}): its figures are right for one of them only")
@@ -182,16 +183,14 @@ def _types(ask: Ask, uses: list[Use]) -> list[str]:
 
 
 def _clock(ask: Ask, now: float) -> list[str]:
-    """A sentence where its clock and that of this machine disagree: then a window is not where the data of that time are."""
+    """A sentence where its clock and that of this machine disagree."""
     try:
         data = _data(ask.post("/api/v1/query", {"query": "time()"}))
         ahead = float(data["result"][1]) - now  # type: ignore[index]
     except (SourceError, KeyError, TypeError, ValueError, IndexError):
         return []
-    if abs(ahead) < SKEW_S:
-        return []
-    told = f"its clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the one here"
-    return [f"{told}: what happened is looked for at another time than it was measured; synchronise the clocks"]
+    told = disagreement(ahead)
+    return [told] if told else []
 
 
 def _missing(profile: Profile, names: frozenset[str]) -> list[tuple[str, str]]:

@@ -64,3 +64,11 @@ class Historic(Protocol):
 
     def user_facing(self, project: str, span: Window) -> tuple[Series, ...]:
         """Those signals over a span of time, with few requests; ``SourceError`` when its backend does not answer."""
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """A tool that knows what its backend shows in part only, or not as it should."""
+
+    def notes(self, project: str) -> tuple[str, ...]:
+        """Sentences on that, by what was asked last. Asks nothing."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 
 import httpx
 from pydantic_core import from_json
 
 from revelio.clean_text import redact
+from revelio.clock_skew import disagreement
 from revelio.deadline import end
 from revelio.errors import SourceError
 from revelio.settings import Backend
@@ -46,6 +49,7 @@ class Fetcher:
         self.url = backend.url.rstrip("/")
         self.limits = limits
         self._access = Access(source, backend.url, backend)
+        self._ahead_s = 0.0
 
     @cached_property
     def _client(self) -> httpx.Client:
@@ -79,6 +83,12 @@ class Fetcher:
     def text(self, path: str) -> str:
         """The text, not JSON, that ``GET path`` answers."""
         return self._exchange("GET", path, plain=True)  # type: ignore[return-value]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence where the clock of what answered last disagrees with the one here."""
+        told = disagreement(self._ahead_s)
+        return (told,) if told else ()
 
     def prepare(self) -> None:
         """Read the certificates now instead of at the first request; ``SourceError`` when they cannot be read."""
@@ -114,6 +124,7 @@ class Fetcher:
             request["content"] = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         try:
             with self._transport.until(deadline), self._client.stream(method, path, **request) as response:  # type: ignore[arg-type]
+                self._compare(response.headers.get("date", ""))
                 encoding = response.headers.get("content-encoding")
                 with BoundedBody(encoding, self.limits.bytes, self.limits.seconds) as body:
                     for chunk in response.iter_raw():
@@ -131,6 +142,11 @@ class Fetcher:
             raise self._late() from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise self._unreachable(error) from error
+
+    def _compare(self, date: str) -> None:
+        with suppress(ValueError, OverflowError):  # some servers tell no time, or no zone
+            if (told := parsedate_to_datetime(date)).tzinfo is not None:
+                self._ahead_s = told.timestamp() - time.time()
 
     def _late(self) -> SourceError:
         return SourceError(

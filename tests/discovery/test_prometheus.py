@@ -86,6 +86,14 @@ def test_two_systems_of_one_prometheus_are_kept_apart_by_the_projects_name() -> 
     assert profile.notes == ()
 
 
+def test_what_carries_no_name_of_a_system_is_said_to_be_of_any() -> None:
+    both = [{"namespace": n, "job": f"{n}-web", "instance": f"{n}:80"} for n in ("shop", "billing")]
+    caches = [{"job": "redis", "instance": "r:9121"}]
+    [note] = found(holding(http_histogram=both, redis_exporter=caches), "shop").notes
+    assert "redis_exporter" in note and "carry no namespace, so those of billing may be among them" in note
+    assert found(holding(http_histogram=both[:1], redis_exporter=caches), "shop").notes == (), "there is no other system"
+
+
 def test_two_systems_and_no_name_are_said() -> None:
     both = [{"namespace": n, "job": f"{n}-web", "instance": f"{n}:80"} for n in ("shop", "billing")]
     profile = found(holding(http_histogram=both), "mine")
@@ -139,9 +147,9 @@ def test_what_watches_the_system_is_no_part_of_it() -> None:
 
 def test_a_metric_of_two_types_is_said() -> None:
     ask = holding(http_histogram=[{"job": "a", "instance": "a"}])
-    ask.types = {"http_request_duration_seconds_count": ["histogram", "gauge"], "other": ["counter", "gauge"]}
+    ask.types = {"http_request_duration_seconds": ["histogram", "gauge"], "other": ["counter", "gauge"]}
     assert found(ask).notes == (
-        "http_request_duration_seconds_count is of several types (gauge, histogram): its figures are right for one of them only",
+        "http_request_duration_seconds is of several types (gauge, histogram): its figures are right for one of them only",
     )
 
 

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,15 +31,9 @@ def kept(end: float, at: float) -> bool:
     return any(end - ago - KEPT_S <= at <= end - ago for ago in (0.0, *AGO_S))
 
 
-def heap(end: float, busy: Callable[[float], bool]) -> Callable[[float], float | None]:
+def heap(end: float, busy: Callable[[float], bool]) -> Callable[[float], float]:
     """Resident memory in bytes; ``busy`` says of a time before the end of a day whether it is high."""
-
-    def value(at: float) -> float | None:
-        if not kept(end, at):
-            return None
-        return (900e6 if busy(end - at) else 100e6) + 1e6 * (round(at / SCRAPE_S) % 5)
-
-    return value
+    return lambda at: (900e6 if busy(end - at) else 100e6) + 1e6 * (round(at / SCRAPE_S) % 5)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +52,7 @@ def evidence() -> Iterator[Evidence]:
         ]
         system: System | None = None
         try:
-            url = prometheus_with_history(programs, series, end - AGO_S[-1] - KEPT_S, end)
+            url = prometheus_with_history(programs, series, end - AGO_S[-1] - KEPT_S, end, kept=partial(kept, end))
             backends = {"prometheus": Backend(url=url)}
             system = open_system("shop", SystemSettings(backends=backends), bundled_catalog(), timeout_s=60.0)
             yield system.snapshot(system.scope_at(TimeRange(), end))

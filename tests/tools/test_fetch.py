@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.utils import formatdate
 
 import pytest
 from pytest_httpserver import HTTPServer
 
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.tools.base import Limits
 from revelio.tools.bounded_body import LARGE, LARGE_AT_ONCE, BoundedBody
 from revelio.tools.bounded_call import LateError
 from revelio.tools.fetch import Fetcher, TooLargeError
@@ -147,3 +149,22 @@ def test_few_large_bodies_are_held_at_a_time() -> None:
             pass
     with large() as again:
         assert len(again.whole()) == LARGE + 1
+
+
+def dated(date: str) -> tuple[str, ...]:
+    """What is said of an answer with that date."""
+    with raw_server(f"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nDate: {date}\r\n\r\n{{}}".encode()) as url:
+        fetch = Fetcher("loki", Backend(url=url), Limits(seconds=20.0))
+        fetch.get("/", {})
+        return fetch.notes
+
+
+@pytest.mark.parametrize(("ahead_s", "told"), [(95.0, "ahead of the one here"), (-400.0, "behind the one here")])
+def test_a_clock_that_disagrees_is_told(ahead_s: float, told: str) -> None:
+    [note] = dated(formatdate(time.time() + ahead_s, usegmt=True))
+    assert note.startswith("its clock is") and told in note
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "Thu, 01 Jan 1970 00:00:00 -0000", "now"])
+def test_a_server_that_tells_the_same_time_or_none_is_not_spoken_of(date: str) -> None:
+    assert dated(formatdate(usegmt=True) if date == "now" else date) == ()

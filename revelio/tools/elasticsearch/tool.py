@@ -90,6 +90,10 @@ class ElasticsearchLogs:
         view, wanted = self._question(query, scope)
         return self._views()[view](wanted, scope)
 
+    def notes(self, project: str) -> tuple[str, ...]:
+        """Whether its clock disagrees."""
+        return self._fetch.notes
+
     def close(self) -> None:
         """Close the connections."""
         self._fetch.close()

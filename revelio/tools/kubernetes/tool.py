@@ -118,6 +118,10 @@ class Kubernetes:
         changes = changes_in(_since_healthy(scope), cluster, workload)
         return VIEWS[view](Seen(cluster, changes, scope, workload))
 
+    def notes(self, project: str) -> tuple[str, ...]:
+        """Whether its clock disagrees."""
+        return self._fetch.notes if "_fetch" in self.__dict__ else ()
+
     def close(self) -> None:
         """Close the connections."""
         if "_fetch" in self.__dict__:

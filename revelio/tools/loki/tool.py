@@ -98,6 +98,10 @@ class Loki:
         view, wanted = self._question(query, scope)
         return self._views[view](wanted, self._found(scope), scope)
 
+    def notes(self, project: str) -> tuple[str, ...]:
+        """Whether its clock disagrees."""
+        return self._fetch.notes
+
     def close(self) -> None:
         """Close the connections."""
         self._fetch.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ REQUESTS = 12
 
 AT_ONCE = 4
 _SIGNAL = "revelio_reading"
-
-log = logging.getLogger(__name__)
 
 Range = Callable[[str], list[Answer]]
 """Asks for the series of a query over baseline and window."""
@@ -53,13 +50,22 @@ def readings(profile: Profile, own: Iterable[Metric], scope: Scope, step_s: floa
     ]
 
 
-def read(ask: Range, wanted: Sequence[Reading], profile: Profile, requests: int = REQUESTS) -> tuple[Series, ...]:
-    """The series of all readings; ``SourceError`` when none of them can be had. Of an entity the first convention holds."""
+def read(
+    ask: Range, wanted: Sequence[Reading], profile: Profile, requests: int = REQUESTS
+) -> tuple[tuple[Series, ...], tuple[str, ...]]:
+    """The series of all readings, and sentences on those that are left out; ``SourceError`` when none of them can be had.
+
+    Of an entity the first convention holds.
+    """
     answered = _asked(lambda some: _patiently(ask, some), wanted, requests)
-    failed = [answer for _, answer in answered if isinstance(answer, SourceError)]
-    if failed and len(failed) == len(answered):
-        raise failed[0]
-    return _series(answered, profile)
+    failed = {reading.metric: answer for reading, answer in answered if isinstance(answer, SourceError)}
+    if answered and all(isinstance(answer, SourceError) for _, answer in answered):
+        raise next(iter(failed.values()))
+    reasons: dict[str, list[str]] = {}
+    for metric, error in failed.items():
+        reasons.setdefault(error.reason, []).append(metric)
+    told = tuple(f"{', '.join(metrics)}: left out, because it {reason}" for reason, metrics in reasons.items())
+    return _series(answered, profile), told
 
 
 def reread(ask: Range, wanted: Sequence[Reading], profile: Profile, requests: int) -> tuple[Series, ...]:
@@ -82,7 +88,6 @@ def _series(answered: _Answered, profile: Profile) -> tuple[Series, ...]:
     found: dict[tuple[str, Entity], Series] = {}
     for reading, answer in answered:
         if isinstance(answer, SourceError):
-            log.warning("%s is left out of the snapshot: %s", reading.metric, answer)
             continue
         for entity, times, values in _by_entity(reading, answer, profile):
             found.setdefault((reading.metric, entity), Series(entity, reading.metric, reading.unit, times, values))

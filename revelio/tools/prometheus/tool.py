@@ -70,6 +70,7 @@ class Prometheus:
         self._profiles = Profiles(backend)
         self._imported = ImportedQuestions(spec.templates)
         self._open = OpenMetrics()
+        self._left_out: dict[str, tuple[str, ...]] = {}
 
     def ping(self) -> str:
         """Its version."""
@@ -93,7 +94,7 @@ class Prometheus:
         step_s = profile.step_s(scope.window.end - scope.baseline.start, SNAPSHOT_POINTS)
         wanted = readings(profile, self.spec.metrics, scope, step_s)
         ask = self._asker(scope, step_s)
-        found = read(ask, wanted, profile)
+        found, self._left_out[scope.project] = read(ask, wanted, profile)
         own = self._imported.read(ask, profile, step_s, scope)
         far = self._open.read(self._instant, ask, profile, step_s, scope)
         there = {s.metric for s in found}
@@ -119,7 +120,7 @@ class Prometheus:
         wanted = [r for r in readings(profile, (), scope, step_s) if r.metric in USER_FACING]
         if not wanted:
             return ()
-        return read(self._asker(scope, step_s), wanted, profile, HISTORY_REQUESTS)
+        return read(self._asker(scope, step_s), wanted, profile, HISTORY_REQUESTS)[0]
 
     def render(self, query: Query, scope: Scope) -> str:
         """PromQL, in the conventions that were found last, else in those of the bundled incidents."""
@@ -162,6 +163,12 @@ class Prometheus:
             kind="series",
             truncated=len(series) > len(kept),
         )
+
+    def notes(self, project: str) -> tuple[str, ...]:
+        """What discovery and the last snapshot could not read, or not all of."""
+        known = self._profiles.known(project)
+        left_out = (*self._left_out.get(project, ()), *([self._open.note] if self._open.note else []))
+        return (*(known.notes if known else ()), *left_out)
 
     def close(self) -> None:
         """Close the connections."""

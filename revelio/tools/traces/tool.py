@@ -103,6 +103,10 @@ class TraceTool(ABC):
         before, now = self._everything(scope) if question.service is None else self._about(question, scope)
         return views.VIEWS[question.view](question, before, now, scope)
 
+    def notes(self, project: str) -> tuple[str, ...]:
+        """Whether its clock disagrees."""
+        return self._fetch.notes
+
     def close(self) -> None:
         """Close the connections."""
         self._fetch.close()

@@ -178,8 +178,11 @@ def test_a_signal_that_the_backend_refuses_costs_no_other(httpserver: HTTPServer
             raise ValueError("many-to-many matching not allowed")
         return [({"container": "cart"}, grid(level(0.1), level(0.1)))] if "container_threads" in query else []
 
-    evidence = prometheus(httpserver, in_batches(answer)).snapshot(SCOPE)
+    tool = prometheus(httpserver, in_batches(answer))
+    evidence = tool.snapshot(SCOPE)
     assert {s.metric for s in evidence.series} == {"processes"}
+    [note] = [note for note in tool.notes("shop") if "left out" in note]
+    assert "memory" in note and "many-to-many" in note
 
 
 def test_a_long_time_is_read_in_longer_steps(httpserver: HTTPServer) -> None:
