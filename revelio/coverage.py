@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from revelio.candidates import candidates, inventory, not_asked
 from revelio.conventions import Profile, signals
+from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.sources import Source
 from revelio.systems import System, ToolState
@@ -18,7 +19,7 @@ from revelio.tools.seen_at import another
 from revelio.types import Evidence
 from revelio.unreachable import asks_presence
 
-SHOWN = 6
+SHOWN = 4
 """Reasons of signals that are not seen that a person is shown."""
 
 
@@ -92,8 +93,9 @@ def _why(system: System, source: Source, state: ToolState, broken: str) -> str:
     """Why a source is of no use, and what answers in its place where that is another product."""
     if state.up:
         return broken or f"{state.detail}, but gives no snapshot within the limit"
-    there = another(system.catalog, source.product.name, system.settings.backends[source.name].url)
-    return f"{state.detail}; {there}" if there else state.detail
+    url = system.settings.backends[source.name].url
+    there = another(system.catalog, source.product.name, url)
+    return f"{url} is no {source.product.title}: {there}" if there else state.detail
 
 
 def _notes(system: System) -> tuple[str, ...]:
@@ -142,15 +144,21 @@ def _templates(system: System, evidence: Evidence, usable: Counter[str]) -> Temp
 
 
 def reasons(found: Signals) -> list[str]:
-    """Why signals are not seen, as sentences: of kinds of entities that are there each reason, of the others only the kinds."""
+    """Why signals are not seen, as sentences: of kinds of entities that are there each reason, those with advice first.
+
+    What nothing measures, and nothing can be said to do about, is one sentence on the kinds of entities.
+    """
     here = {signal.entity for name, signal in signals().items() if name not in found.not_seen}
     by_reason: dict[str, list[str]] = {}
     for name, reason in found.not_seen.items():
-        if signals()[name].entity in here:
-            by_reason.setdefault(reason, []).append(name)
+        if signals()[name].entity in here and reason != NOTHING:
+            by_reason.setdefault(reason.removeprefix(f"{NOTHING}; "), []).append(name)
     ordered = sorted(by_reason.items(), key=lambda pair: -len(pair[1]))[:SHOWN]
-    told = [f"{', '.join(names[:4])}{' ...' if len(names) > 4 else ''}: {reason}" for reason, names in ordered]
-    absent = dict.fromkeys(
-        signals()[name].entity.replace("_", " ") for name in found.not_seen if signals()[name].entity not in here
-    )
-    return [*told, f"nothing measures any {', '.join(absent)}; `revelio docs conventions` says what does"] if absent else told
+    told = [f"{_listed(names, 4)}: {reason}" for reason, names in ordered]
+    kinds = (signals()[name].entity.replace("_", " ") for name in found.not_seen if signals()[name].entity not in here)
+    absent = list(dict.fromkeys(kinds))
+    return [*told, f"nothing measures any {_listed(absent, 8)}; `revelio docs conventions` says what does"] if absent else told
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    return ", ".join(name.replace("_", " ") for name in names[:most]) + (" ..." if len(names) > most else "")

@@ -9,6 +9,7 @@ import pytest
 from revelio.catalog import Catalog, bundled_catalog
 from revelio.conventions import signals
 from revelio.coverage import Signals, coverage, reasons
+from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.systems import System
@@ -18,11 +19,16 @@ from revelio.types import Evidence
 
 def test_reasons_are_given_for_the_kinds_of_entities_that_are_there() -> None:
     databases = {name for name, signal in signals().items() if signal.entity == "database"}
-    lacking = {name: "nothing that measures it is there" for name in signals() if name not in databases} | {"db_size": "too old"}
+    lacking = {name: NOTHING for name in signals() if name not in databases} | {"db_size": "too old"}
     told = reasons(Signals(len(databases) - 1, len(signals()), lacking))
-    assert told[0] == "db_size: too old"
+    assert told[0] == "db size: too old"
     assert told[1].startswith("nothing measures any service, ")
     assert len(told) == 2
+
+
+def test_only_reasons_that_can_be_acted_on_are_given() -> None:
+    lacking = {"db_size": f"{NOTHING}; add an exporter", "db_sessions": NOTHING}
+    assert reasons(Signals(len(signals()) - 2, len(signals()), lacking)) == ["db size: add an exporter"]
 
 
 def test_where_nothing_is_lacking_nothing_is_said() -> None:
@@ -58,12 +64,12 @@ def test_each_source_says_what_it_knows_of_itself_and_what_answers_in_its_place(
 
     def another(catalog: Catalog, product: str, url: str) -> str:
         asked.append((product, url))
-        return "Jaeger answers there"
+        return "Jaeger answers; name it as backends.jaeger"
 
     monkeypatch.setattr("revelio.coverage.another", another)
     settings = SystemSettings(backends={"jaeger": Backend(url="http://j"), "loki": Backend(url="http://l")})
     tools = cast(dict[str, Tool], {"jaeger": Half(), "loki": Elsewhere()})
     seen = coverage(System("shop", settings, bundled_catalog(), tools))
     assert seen.notes[0] == "Jaeger: its clock is 95 s ahead of the one here"
-    assert seen.sources["loki"].detail == "has nothing at this address; Jaeger answers there"
+    assert seen.sources["loki"].detail == "http://l is no Loki: Jaeger answers; name it as backends.jaeger"
     assert asked == [("loki", "http://l")]

@@ -13,7 +13,7 @@ from revelio.discovery.machine import DataSource, Engine, Grafana
 from revelio.errors import NotFoundError, SourceError
 from revelio.tools.probe import Probe
 from revelio.tools.registry import probes
-from revelio.tools.seen_at import seen_at
+from revelio.tools.seen_at import another, seen_at
 
 ALWAYS = ("prometheus", "jaeger", "elasticsearch")
 """Products whose absence `init` reports, and writes down as what could be set."""
@@ -53,7 +53,9 @@ class Finder:
         if product is None:
             known = ", ".join(p.name for p in self.catalog.products)
             raise NotFoundError(f"no source is called {name!r}; there are {known}, and names that begin so and a dash")
-        return replace(self._look(product.name, url.rstrip("/")), name=name)
+        found = self._look(product.name, url.rstrip("/"))
+        there = "" if found.up else another(self.catalog, product.name, found.url)
+        return replace(found, name=name, detail=f"is no {product.title}: {there}" if there else found.detail)
 
     def here(self) -> list[Found]:
         """What runs on this machine, and what data sources of a Grafana here point to."""

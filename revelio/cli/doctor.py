@@ -127,9 +127,10 @@ def _incidents(service: Service, settings: Settings) -> Finding:
 
 def _backends(service: Service, system: str, examined: Examined) -> Iterator[Finding]:
     from revelio.coverage import coverage
+    from testbed.stack.project import ORDER
 
     examined.systems[system] = seen = coverage(service.system(system))
-    remedy = f"bring it up (`revelio testbed up {system}` for the testbed), or set systems.{system}.backends in revelio.toml"
+    remedy = f"`revelio testbed up {system}` brings it up" if system in ORDER else ""
     for tool, source in seen.sources.items():
         good = source.state == "good"
         told = f"{source.detail}; {source.usable} of {source.of} questions can be asked" if good else source.detail
@@ -144,16 +145,19 @@ def print_coverage(system: str, seen: Coverage) -> None:
 
     screen = console()
     signals, templates = seen.signals, seen.templates
-    head = f"{system}: {signals.found} of {signals.of} signals, {templates.usable} of {templates.of} questions can be asked"
+    head = (
+        f"{system}: {templates.usable} of {templates.of} questions can be asked, {signals.found} of {signals.of} signals are seen"
+    )
     screen.print(Text(head, "bold"))
     for note in seen.notes:
         screen.print(Text(f"  {note}", "yellow"))
     for reason, count in templates.why_not.items():
-        if reason.endswith("is not connected"):
-            continue  # what to connect stands below
-        screen.print(Text(f"  {reason}: {count} questions", "dim"))
-    for sentence in reasons(signals):
-        screen.print(Text(f"  not seen: {sentence}", "dim"))
+        if not reason.endswith("is not connected"):  # what to connect stands below
+            screen.print(Text(f"  {count} questions cannot be asked: {reason}", "dim"))
+    if told := reasons(signals):
+        screen.print(Text("  To see more with what is connected:"))
+    for sentence in told:
+        screen.print(Text(f"    {sentence}", "dim"))
     if seen.to_connect:
         screen.print(Text("  To see more, connect (`revelio init --out more.toml` looks for them here):"))
     for sentence in seen.to_connect:
@@ -161,21 +165,19 @@ def print_coverage(system: str, seen: Coverage) -> None:
 
 
 def _optional_parts() -> Iterator[Finding]:
-    extras = (
-        ("training", "torch", "pip install 'revelio[train]'"),
-        ("load generator", "locust", "pip install 'revelio[testbed]'"),
-    )
-    for part, module, remedy in extras:
-        there = find_spec(module) is not None
-        yield Finding(
-            part, "good" if there else "absent", f"{module} is {'' if there else 'not '}installed", "" if there else remedy
-        )
+    for part, module, verbs in (("training", "torch", "revelio train"), ("load generator", "locust", "revelio testbed")):
+        if find_spec(module) is None:
+            extra = "train" if module == "torch" else "testbed"
+            told = f"{module} is not installed; only `{verbs}` needs it"
+            yield Finding(part, "absent", told, f"pip install 'revelio[{extra}]'")
+        else:
+            yield Finding(part, "good", f"{module} is installed")
     docker = shutil.which("docker")
     yield Finding(
         "docker command",
         "good" if docker else "absent",
-        docker or "not found",
-        "" if docker else "install Docker; only the testbed and its faults need it",
+        docker or "not found; only the testbed and its faults need it",
+        "" if docker else "install Docker",
     )
 
 

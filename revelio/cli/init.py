@@ -78,7 +78,8 @@ def init(
         table("", ("", "source", "address", ""), [("found" if f.up else "absent", f.name, f.url, f.detail) for f in found])
     wrong = [f for f in found if given and not f.up]
     if wrong or not any(f.up for f in found):
-        named = "; ".join(f"{f.url} {f.detail}" for f in wrong) or "no backend answers at its usual port on this machine"
+        told = "; ".join(f.detail if f.url in f.detail else f"{f.url} {f.detail}" for f in wrong)
+        named = told or "no backend answers at its usual port on this machine"
         raise NotFoundError(f"{named}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090")
     carried = project if project is not None else project_of(found, catalog)
     name = system or _name(carried) or "mine"

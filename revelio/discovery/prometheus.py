@@ -19,6 +19,9 @@ from revelio.profile_settings import ProfileSettings
 LOOKBACK_S = 900.0
 """Only what was measured in this time counts as there, in seconds."""
 
+NOTHING = "nothing that measures it is there"
+"""Why a signal is missing where no convention that has it was found; what to add may follow."""
+
 HINTS = 3
 """The most ways to get a signal that a message lists."""
 
@@ -206,7 +209,7 @@ def _missing(profile: Profile, names: frozenset[str]) -> list[tuple[str, str]]:
             reason = f"{convention.title} is there without {lacking[0]}" if lacking else f"{convention.title} has no series of it"
         else:
             hints = list(dict.fromkeys(c.hint for c, _ in known if c.hint))[:HINTS]
-            reason = "; ".join(["nothing that measures it is there", *([" or ".join(hints)] if hints else [])])
+            reason = "; ".join([NOTHING, *([" or ".join(hints)] if hints else [])])
         told.append((signal, reason))
     return told
 

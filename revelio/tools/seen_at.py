@@ -38,9 +38,9 @@ def another(catalog: Catalog, product: str, url: str) -> str:
         grafana = pool.submit(machine.grafana, url)
         seen = dict(zip(others, pool.map(lambda name: _title(catalog, name, url), others), strict=True))
         if grafana.result() is not None:
-            return "a Grafana answers there; give the address of the data source that it asks"
+            return "a Grafana answers; give the address of the data source that it asks"
     name, title = next(((name, title) for name, title in seen.items() if title), ("", ""))
-    return f"{title} answers there; move the address to its own table, backends.{name}" if title else ""
+    return f"{title} answers; name it as backends.{name}" if title else ""
 
 
 def _title(catalog: Catalog, product: str, url: str) -> str:

@@ -114,4 +114,4 @@ def test_it_is_said_and_the_rest_is_read(seen: Coverage, told: str) -> None:
 def test_another_product_at_the_address_is_named(seen: Coverage) -> None:
     assert seen.sources["loki"].state == "absent"
     assert "Prometheus 2." in seen.sources["loki"].detail
-    assert "move the address to its own table, backends.prometheus" in seen.sources["loki"].detail
+    assert "name it as backends.prometheus" in seen.sources["loki"].detail

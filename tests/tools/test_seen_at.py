@@ -14,9 +14,9 @@ from tests.tools.recorded import Recording
 @pytest.mark.parametrize(
     ("there", "asked", "told"),
     [
-        ("loki", "prometheus", "Loki answers there; move the address to its own table, backends.loki"),
+        ("loki", "prometheus", "Loki answers; name it as backends.loki"),
         ("tempo", "jaeger", ""),
-        ("opensearch", "prometheus", "OpenSearch 2.19.1 answers there; move the address to its own table, backends.opensearch"),
+        ("opensearch", "prometheus", "OpenSearch 2.19.1 answers; name it as backends.opensearch"),
     ],
 )
 def test_another_product_is_named(httpserver: HTTPServer, there: str, asked: str, told: str) -> None:
@@ -30,7 +30,7 @@ def test_a_grafana_is_told_to_be_one(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/api/health").respond_with_json({"database": "ok", "version": "11.0.0"})
     httpserver.expect_request("/api/datasources").respond_with_json([])
     told = another(bundled_catalog(), "prometheus", httpserver.url_for("").rstrip("/"))
-    assert told == "a Grafana answers there; give the address of the data source that it asks"
+    assert told == "a Grafana answers; give the address of the data source that it asks"
 
 
 def test_nothing_is_said_of_what_is_not_known_or_not_there(httpserver: HTTPServer) -> None:
