@@ -91,14 +91,14 @@ function room({ line, words }, taken) {
   return null;
 }
 
-// The figures of unusual arrows, or of those pointed at.
+// The figures of those arrows; of unusual ones while nothing is pointed at.
 function tell(arrows, graph, pointed) {
   const taken = graph.nodes().map((name) => graph.node(name)).map(({ x, y, width }) => (
     { left: x - width / 2, right: x + width / 2, top: y - HEIGHT / 2, bottom: y + HEIGHT / 2 }));
   for (const arrow of arrows) {
-    const at = pointed ? pointed(arrow) : false;
-    const spot = (pointed ? at : arrow.unusual) ? room(arrow, taken) : null;
-    arrow.line.classList.toggle("pointed", at);
+    const wanted = pointed ? pointed(arrow) : arrow.unusual;
+    const spot = wanted && arrow.call.words ? room(arrow, taken) : null;
+    arrow.line.classList.toggle("pointed", Boolean(pointed) && wanted);
     arrow.words.classList.toggle("told", Boolean(spot));
     if (!spot) continue;
     arrow.words.setAttribute("x", spot.x);
