@@ -56,6 +56,14 @@ def deviation(
     return {"up": up, "down": down, "both": max(up, down)}[direction]
 
 
+def own_floor(values: Sequence[float]) -> float:
+    """The noise floor of a series whose unit and usual size nothing declares: the same share of its own largest value.
+
+    One that was 0 through its baseline is then at most 6.7σ from it, however high it rises.
+    """
+    return RELATIVE * float(np.abs(_finite(values)).max(initial=0.0))
+
+
 def usual(earlier: Sequence[Sequence[float]]) -> tuple[float, float]:
     """How low and how high each of the earlier windows reached, at least; NaN where none has values."""
     halves = [_halves(values) for values in map(_finite, earlier) if values.size]

@@ -16,6 +16,9 @@ from revelio.unreachable import asks_presence
 IMPORTED = "imported."
 """The ids of imported templates start so, and a snapshot keeps what each returns as a series of that name."""
 
+OPEN = "open."
+"""What series of metrics that no convention covers are called in a snapshot starts so."""
+
 MOST = 20_000
 """Candidates of one question: ranking takes time and memory in proportion."""
 

@@ -7,6 +7,7 @@ from math import isfinite
 
 import numpy as np
 
+from revelio.anomaly import own_floor
 from revelio.encoders.deviations import RELATIVE_NOISE_FLOOR, Doubles, SeriesDeviations, series_deviations, span_deviations
 from revelio.encoders.identity_cache import cached_by_identity
 from revelio.types import Evidence, Series
@@ -25,10 +26,14 @@ def deviations_of_spans(evidence: Evidence) -> dict[str, Doubles]:
 
 
 def _noise_floors(series: Sequence[Series], noise: Mapping[str, float]) -> Doubles:
-    """The noise floor of each series: as declared by its metric, else a small share of the largest value of that metric."""
-    largest = dict.fromkeys({s.metric for s in series} - noise.keys(), 0.0)
+    """The noise floor of each series: as declared by its metric, else a small share of the largest value of that metric.
+
+    A dotted name is that of many metrics, each of a size of its own.
+    """
+    largest = dict.fromkeys({s.metric for s in series if "." not in s.metric} - noise.keys(), 0.0)
     if largest:
         for one in series:
             if one.metric in largest:
                 largest[one.metric] = max(largest[one.metric], max(map(abs, filter(isfinite, one.values)), default=0.0))
-    return np.array([noise[s.metric] if s.metric in noise else RELATIVE_NOISE_FLOOR * largest[s.metric] for s in series])
+    floors = {**noise, **{metric: RELATIVE_NOISE_FLOOR * value for metric, value in largest.items()}}
+    return np.array([floors[s.metric] if s.metric in floors else own_floor(s.values) for s in series])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from revelio.candidates import OPEN
 from revelio.encoders.query import EncodedIncident, Ints
 from revelio.encoders.report import Floats
 from revelio.types import Query
@@ -19,6 +20,11 @@ RUN_PENALTY = 2.0
 For unknown causes the network is overconfident of the tool; another tool finds them sooner. Chosen within the training
 split, on fault kinds and an application held out from the networks.
 """
+
+
+OPEN_SHARE = 0.1
+"""At most this much of the probability is that of metrics which no convention covers: what they mean is not known, and of many
+hundreds some always deviate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,20 @@ def with_joint(ranking: Ranking, encoded: EncodedIncident, joint: NDArray[np.flo
         log_template=(template - tool[encoded.tool_of])[encoded.template_of].astype(np.float32),
         log_value=(joint - template[encoded.template_of]).astype(np.float32),
     )
+
+
+def humble(ranking: Ranking, encoded: EncodedIncident) -> Ranking:
+    """The ranking with at most ``OPEN_SHARE`` for metrics that no convention covers, unless nothing else can be asked."""
+    known = np.array([not any(r.metric.startswith(OPEN) for r in t.reads) for t in encoded.templates], dtype=bool)
+    if known.all() or not known.any():
+        return ranking
+    at = known[encoded.template_of]
+    joint = ranking.log_probability.astype(np.float64)
+    rest = np.exp(joint[at]).sum()
+    if 1.0 - rest <= OPEN_SHARE:
+        return ranking
+    joint[~at] += np.log(OPEN_SHARE / (1.0 - OPEN_SHARE)) + np.log(max(rest, 1e-300)) - np.log(1.0 - rest)
+    return with_joint(ranking, encoded, joint)
 
 
 def _log_mass(values: NDArray[np.float64], group: Ints, count: int) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from revelio.encoders.static_words import StaticWords
 from revelio.errors import ArtifactError
 from revelio.ranker.blend import Blend
 from revelio.ranker.head import Head
-from revelio.ranker.scoring import Calibration, Logits, Ranking, penalized, rank
+from revelio.ranker.scoring import Calibration, Logits, Ranking, humble, penalized, rank
 from revelio.ranker.trees import Trees
 from revelio.types import Incident, Query
 
@@ -132,12 +132,12 @@ class Ranker:
         logits = self.logits(encoded) if ran or unrun is None else unrun
         ranking = rank(encoded, logits, self.calibration, temperature)
         if self._blend is None:
-            return ranking
+            return humble(ranking, encoded)
         before = ranking
         if ran:
             unrun = unrun or self.logits(replace(encoded, features=without_found(encoded)))
             before = rank(encoded, unrun, self.calibration, temperature)
-        return self._blend.apply(encoded, ranking, before, temperature)
+        return humble(self._blend.apply(encoded, ranking, before, temperature), encoded)
 
     def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
         """Encode and rank; queries that were run did not show the cause. Without candidates: empty, no-fault probability 1."""

@@ -190,6 +190,11 @@ def test_a_ripple_that_somebody_told_holds_whatever_others_show() -> None:
     assert view.reading("b", Reading("series", "m")) == pytest.approx(2.0)
 
 
+def test_a_series_of_unknown_scale_is_measured_by_its_own_and_never_endlessly_far() -> None:
+    found = index_evidence(evidence(series=(step("a", 0.0, 40.0, "open.series"), step("b", 0.0, 1e9, "open.series"))))
+    assert read(found, "a", "open.series") == read(found, "b", "open.series") == pytest.approx(1 / 0.15)
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_ready_made_figure_that_is_no_number_makes_nothing_else_unreadable(value: float) -> None:
     view = index_evidence(evidence(features=ready("cpu", a=0.1, b=0.1, c=0.1, d=value)))

@@ -11,8 +11,8 @@ from revelio.candidates import candidates
 from revelio.catalog import Catalog
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
-from revelio.ranker.scoring import RUN_PENALTY, Calibration, Logits, Ranking, penalized, rank
-from revelio.types import Query, QueryTemplate
+from revelio.ranker.scoring import OPEN_SHARE, RUN_PENALTY, Calibration, Logits, Ranking, humble, penalized, rank
+from revelio.types import Blank, Query, QueryTemplate, Reading
 from tests.ranker.conftest import labelled
 
 FIRST, OTHER = (QueryTemplate(name, "t", name, "", "") for name in ("t.a", "t.b"))
@@ -64,3 +64,22 @@ def test_each_query_that_was_run_and_did_not_show_the_cause_casts_doubt_on_its_t
     assert odds(own[0]) == pytest.approx(odds() - RUN_PENALTY, abs=1e-5)
     assert odds(*own[:2]) == pytest.approx(odds() - 2 * RUN_PENALTY, abs=1e-5)
     assert odds(other) > odds()
+
+
+@pytest.mark.parametrize(("said", "kept"), [(0.98, OPEN_SHARE), (0.04, 0.04)])
+def test_metrics_of_unknown_meaning_have_a_small_share_whatever_the_network_makes_of_them(
+    catalog: Catalog, said: float, kept: float
+) -> None:
+    incident = labelled(5, "hog", "alpha").record.incident("it is slow")
+    blank = Blank("container", "container")
+    unknown = QueryTemplate("meters.open", "meters", "", "", "", (blank,), (Reading("series", "open.series", "both"),))
+    known = candidates(catalog, incident.evidence.entities)
+    queries = (*known, *(Query(unknown, (("container", name),)) for name in ("alpha", "beta")))
+    text = HashingEncoder(64)
+    encoded = QueryEncoder(text, {}, {}).encode(incident, queries, text.encode([incident.report])[0])
+    chance = np.array([(1.0 - said) / len(known)] * len(known) + [0.75 * said, 0.25 * said])
+    none = np.zeros(len(queries), dtype=np.float32)
+    after = np.exp(humble(Ranking(queries, none, none, np.log(chance).astype(np.float32), 0.0), encoded).log_probability)
+    assert after.sum() == pytest.approx(1.0)
+    assert after[len(known) :].sum() == pytest.approx(kept, abs=1e-5)
+    assert after[-2] / after[-1] == pytest.approx(3.0, rel=1e-4)

@@ -42,7 +42,10 @@ _NAMES = 400
 """Metrics in one request."""
 
 _FOUND, _MARK = "revelio_metric", "revelio_series"
-_LEFT_OUT = ".*_bucket|.*_created|.*_info|ALERTS.*|scrape_.*|up|prometheus_.*|promhttp_.*|go_.*|process_.*|.*_timestamp_seconds"
+_LEFT_OUT = (
+    ".*_bucket|.*_created|.*_info|.*_timestamp_seconds|ALERTS.*|scrape_.*|up|prometheus_.*|promhttp_.*"
+    "|process_.*|go_.*|python_gc_.*|nodejs_gc_.*"
+)
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +129,7 @@ def _screen(names: Sequence[str], counter: bool, label: str, profile: Profile, s
     else:
         now, past = f"avg_over_time({value}[{near}])", f"{value}[{baseline:.0f}s:{baseline / 8:.0f}s] offset {window:.0f}s"
     usual, spread = f"avg_over_time({past})", f"stddev_over_time({past})"
-    return f"topk({MOST_FOUND}, abs({now} - {usual}) / ({spread} + 0.05 * abs({usual})) > {SIGMA:g})"
+    return f"topk({MOST_FOUND}, abs({now} - {usual}) / ({spread} + 0.05 * (abs({usual}) + abs({now}))) > {SIGMA:g})"
 
 
 def reread(ask: Range, parts: Sequence[OpenSeries], profile: Profile, step_s: float, scope: Scope) -> tuple[Series, ...]:

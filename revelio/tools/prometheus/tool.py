@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from revelio.anomaly import deviation, explain, levels, signal, split
+from revelio.anomaly import deviation, explain, levels, own_floor, signal, split
 from revelio.catalog import ToolSpec
 from revelio.conventions import Cadence, Profile, recorded_profile
 from revelio.discovery.store import Profiles
@@ -42,12 +42,12 @@ MAX_SERIES = 50
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """How a series is judged: what a query's first reading says of it."""
+    """How a series is judged: what a query's first reading says of it. ``noise_floor`` is None where nothing declares one."""
 
     metric: str
     unit: str
     direction: Direction
-    noise_floor: float
+    noise_floor: float | None
     absent_is_zero: bool = False
 
 
@@ -215,7 +215,7 @@ def _measure(spec: ToolSpec, template: QueryTemplate) -> _Measure:
         return _Measure("value", "", "both", 0.0)
     metric = next((m for m in spec.metrics if m.name == reading.metric), None)
     if metric is None:
-        return _Measure(reading.metric, "", reading.direction, 0.0)
+        return _Measure(reading.metric, "", reading.direction, None)
     return _Measure(reading.metric, metric.unit, reading.direction, metric.noise_floor, metric.absent_is_zero)
 
 
@@ -223,7 +223,8 @@ def _distance(series: Series, measure: _Measure, scope: Scope) -> float:
     before, now = split(series.times, series.values, scope.baseline, scope.window)
     if not before and measure.absent_is_zero:
         before = [0.0]
-    return deviation(before, now, measure.direction, measure.noise_floor, series.earlier)
+    floor = own_floor([*before, *now]) if measure.noise_floor is None else measure.noise_floor
+    return deviation(before, now, measure.direction, floor, series.earlier)
 
 
 def _reason(distance: float, series: Series, measure: _Measure, scope: Scope) -> str:
