@@ -28,7 +28,7 @@ pytestmark = pytest.mark.foreign
 SERVICES, PATHS, STATUSES, BOUNDS = 50, 10, ("200", "404", "500"), (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 OWN_METRICS, INSTANCES = 300, 12
 MOST_REQUESTS, MOST_SECONDS, SNAPSHOTS = 30, 3.0, 5
-SPACING_S, HISTORY_S, WRITING_S = 60.0, 4800.0, 1200.0
+SPACING_S, HISTORY_S, WRITING_S = 60.0, 4800.0, 900.0
 EARLIER_S = 900.0
 """What an earlier window needs: its own length, and the range of a rate before it."""
 

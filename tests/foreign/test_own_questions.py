@@ -39,9 +39,14 @@ def waiting(began: float, at: float) -> float:
     return (5.0 if at < began else 400.0) + (round(at / 15) % 3)
 
 
+def returned(began: float, at: float) -> float:
+    """A counter that grows twenty times as fast since then."""
+    return at % 1e6 / 10.0 + max(0.0, at - began) * 2.0
+
+
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    """A shop whose Prometheus has rules, and a metric that no convention knows rose five minutes ago."""
+    """A shop whose Prometheus has rules, and two metrics that no convention knows rose five minutes ago."""
     if shutil.which("promtool") is None:
         pytest.skip("apt-get install --no-install-recommends prometheus")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
@@ -51,6 +56,7 @@ def service() -> Iterator[Service]:
         for job in ("shop", "warehouse"):
             began = end - 300 if job == "warehouse" else end + 1e9
             series.append(Written(f'warehouse_orders_waiting{{job="{job}",instance="{job}:80"}}', partial(waiting, began)))
+            series.append(Written(f'parcels_returned_total{{job="{job}",instance="{job}:80"}}', partial(returned, began)))
         try:
             url = prometheus_with_history(programs, series, end - 3 * 3600, end, RULES)
             settings = Settings(
@@ -90,6 +96,9 @@ def test_a_metric_that_no_convention_covers_is_found_by_screening(service: Servi
     answer = service.rank(RecommendRequest("orders wait too long in the warehouse", "shop", k=50, run=True))
     found = [q for q in answer.queries if q.query.template.id == "prometheus.open_metric"]
     print(f"\n{[(q.rank, q.query.title, q.text) for q in found]}")
-    assert [dict(q.query.bindings)["series"] for q in found] == ["warehouse: warehouse_orders_waiting"]
+    assert {dict(q.query.bindings)["series"] for q in found} == {
+        "warehouse: warehouse_orders_waiting",
+        "warehouse: parcels_returned_total",
+    }
     assert found[0].result is not None
     assert (found[0].result.signal, len(found[0].result.series)) == (1.0, 1)

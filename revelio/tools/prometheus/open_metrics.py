@@ -123,7 +123,8 @@ def _screen(names: Sequence[str], counter: bool, label: str, profile: Profile, s
     joined = "sum" if counter else "avg"
     value = f'label_replace({joined} by (__name__, {label}) ({{{where}}}), "{_FOUND}", "$1", "__name__", "(.+)")'
     window, baseline = max(60.0, scope.window.seconds), scope.baseline.seconds
-    near = f"{window:.0f}s:{window / 4:.0f}s"
+    points = 2 if counter else 4  # a rate needs no more, and each point is a look at every series
+    near = f"{window:.0f}s:{window / points:.0f}s"
     if counter:
         now, past = f"rate({value}[{near}])", f"rate({value}[{near}])[{baseline:.0f}s:{baseline / 6:.0f}s] offset {window:.0f}s"
     else:
