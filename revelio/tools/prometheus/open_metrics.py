@@ -23,7 +23,7 @@ from revelio.types import Entity, Series
 METRIC, KIND = "open.series", "open_series"
 """What the series are called in the evidence, and the kind of their entities."""
 
-MOST_SERIES = 20_000
+MOST_SERIES = 15_000
 """Series that are screened; the metrics with the fewest series come first."""
 
 MOST_FOUND = 12
