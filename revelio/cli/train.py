@@ -43,6 +43,14 @@ def train(
     start: Annotated[
         Path | None, typer.Option("--from", help="A model folder to continue from, with its report encoder.")
     ] = None,
+    superpose: Annotated[
+        int,
+        typer.Option(
+            "--superpose",
+            help="Train on two faults at once, too: each incident laid over so many others, so that the report counts more.",
+        ),
+    ] = 0,
+    epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 60,
     catalog: Annotated[
         list[Path] | None,
         typer.Option("--catalog", help="Catalog file; of several datasets each takes one, and `bundled` is the bundled one."),
@@ -56,6 +64,7 @@ def train(
       revelio train --dataset data/three_apps --out var/model
       revelio train --dataset data/three_apps --out var/model --resume
       REVELIO_MODEL=var/model revelio serve
+      revelio train --dataset data/three_apps --superpose 1 --out var/model
       revelio train --from MODEL --dataset data/three_apps --catalog bundled --dataset ours --catalog ours.yaml --out var/model
       torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
 
@@ -79,6 +88,8 @@ def train(
         resume=resume,
         deterministic=deterministic,
         seed=seed,
+        epochs=epochs,
+        partners=superpose,
         fine_tune=fine_tune,
         encoder=encoder,
     )

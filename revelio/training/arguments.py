@@ -36,6 +36,8 @@ class TrainArguments:
     patience: int = 30
     """Epochs without improvement before it stops."""
     folds: int = 5
+    partners: int = 0
+    """With so many others each incident is superposed, for examples of two faults at once."""
     members: int = 3
     """Networks of the ensemble; they differ in their random seed only."""
     batch_size: int = 16
@@ -64,5 +66,5 @@ class TrainArguments:
             raise InvalidInputError("an ablation cannot continue from a model")
         if min(self.epochs, self.batch_size, self.members) < 1 or self.folds < 0 or not 0 < self.share <= 1:
             raise InvalidInputError("epochs, batch size and members must be at least 1, folds at least 0, share within (0, 1]")
-        if self.patience < 1 or self.fine_tune < 0:
-            raise InvalidInputError("patience must be at least 1, epochs of fine-tuning at least 0")
+        if self.patience < 1 or self.fine_tune < 0 or self.partners < 0:
+            raise InvalidInputError("patience must be at least 1, epochs of fine-tuning and partners at least 0")

@@ -28,6 +28,8 @@ class Example:
     grades: Floats
     faulty: bool
     signals: Floats
+    parts: tuple[str, ...] = ()
+    """The ids of the two incidents that it is superposed from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import TextEncoder
 from revelio.incidents.dataset import LabelledIncident
 from revelio.training.batch import Example
+from revelio.training.superpose import Superposed
 from revelio.types import QueryTemplate, Reading
 
 
@@ -41,6 +43,11 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
         signals = np.array([shown.get((q.template.id, q.bindings), np.nan) for q in queries], dtype=np.float32)
         found.append(Example(record.id, encodings, grades, faulty, signals))
     return found
+
+
+def superposed_examples(pairs: Iterable[Superposed], catalog: Catalog, text: TextEncoder, encoder: QueryEncoder) -> list[Example]:
+    """An example of each superposed incident."""
+    return [replace(e, parts=pair.parts) for pair in pairs for e in examples([pair.incident], catalog, text, encoder)]
 
 
 def learn_reads(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder) -> dict[str, tuple[Reading, ...]]:

@@ -20,10 +20,16 @@ def nulls(examples: Iterable[Example]) -> NullDistributions:
 
 def leave_one_out(examples: Sequence[Example]) -> list[Example]:
     """Each example with rarity features from the null distributions of all other examples, as for a new incident."""
-    largest = [_largest(e) for e in examples]
+    return against_others(examples, examples)
+
+
+def against_others(examples: Iterable[Example], known: Sequence[Example]) -> list[Example]:
+    """Each example with rarity features from those ``known`` that are neither it nor part of it."""
+    largest = [(e.id, _largest(e)) for e in known]
     found = []
-    for i, example in enumerate(examples):
-        others = _null_distributions(largest[:i] + largest[i + 1 :])
+    for example in examples:
+        own = (example.id, *example.parts)
+        others = _null_distributions(readings for name, readings in largest if name not in own)
         found.append(replace(example, encodings=tuple(with_rarity(x, others) for x in example.encodings)))
     return found
 

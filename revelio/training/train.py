@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -32,13 +33,14 @@ from revelio.training.calibrate import Prediction, calibrate
 from revelio.training.card import model_card
 from revelio.training.distributed import ProcessGroup, process_group
 from revelio.training.ensemble import Ensemble
-from revelio.training.examples import examples, learn_reads
+from revelio.training.examples import examples, learn_reads, superposed_examples
 from revelio.training.export import base_encoder, export_encoder, export_network
 from revelio.training.fine_tune import enough, fine_tune, labelled_texts
 from revelio.training.fit import fit, predict, seeded
 from revelio.training.load import load_networks
 from revelio.training.log import Report, TrainingLog
-from revelio.training.null_distribution import leave_one_out, nulls
+from revelio.training.null_distribution import against_others, leave_one_out, nulls
+from revelio.training.superpose import superposed
 
 
 def train(
@@ -75,16 +77,21 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
     noise = {m.name: m.noise_floor for t in tools for m in t.metrics}
     words = CachingEncoder(text)
     reads = learn_reads(dataset.read("train"), catalog, words)
-    known = _known(arguments, dataset, text, QueryEncoder(words, tool_texts, noise, reads=reads))
+    encoder = QueryEncoder(words, tool_texts, noise, reads=reads)
+    known = _known(arguments, dataset, text, encoder)
+    used = frozenset(e.id for e in known)
+    pairs = tuple(superposed((i for i in dataset.read("train") if i.record.id in used), arguments.partners))
+    both = against_others(superposed_examples(pairs, arguments.catalog, text, encoder), known)
     distributions, known = nulls(known), leave_one_out(known)
 
-    unseen = _cross_validated(known, arguments, key, group, log)
+    unseen = _cross_validated(known, both, arguments, key, group, log)
     calibration = calibrate(unseen)
-    network = _ensemble(known, (), "final", arguments, key, group, log)
+    network = _ensemble([*known, *both], (), "final", arguments, key, group, log)
     metrics = _held_out_metrics(unseen, calibration) | {
         "epochs": float(arguments.epochs),
         "members": float(arguments.members),
         "train_incidents": float(len(known)),
+        "superposed": float(len(both)),
         "train_reports": float(sum(len(e.encodings) for e in known)),
         "seconds": round(log.seconds, 1),
         "checkpoint_share": round(log.checkpoint_share, 5),
@@ -112,8 +119,8 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
         artifact.save_null_distributions(out, distributions)
         (out / artifact.CARD).write_text(model_card(manifest), encoding="utf-8")
         if arguments.trees:
-            used = frozenset(e.id for e in known)
-            incidents = (i if i.split == "train" else _without_reports(i) for i in dataset.read() if i.record.id in used)
+            alone = (i if i.split == "train" else _without_reports(i) for i in dataset.read() if i.record.id in used)
+            incidents = chain(alone, (pair.incident for pair in pairs))
             add_trees(out, manifest, incidents, catalog, arguments.encoder or arguments.start, log.say)
         else:
             artifact.save_manifest(out, manifest)
@@ -124,14 +131,20 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
 
 
 def _cross_validated(
-    known: Sequence[Example], arguments: TrainArguments, key: str, group: ProcessGroup, log: TrainingLog
+    known: Sequence[Example],
+    both: Sequence[Example],
+    arguments: TrainArguments,
+    key: str,
+    group: ProcessGroup,
+    log: TrainingLog,
 ) -> list[Prediction]:
-    """Out-of-fold predictions of each example."""
+    """Out-of-fold predictions of each example. Of the superposed ones, ``both``, a fold sees those without a part held out."""
     unseen: list[Prediction] = []
     folds = min(arguments.folds, len(known)) if len(known) >= 10 else 0
     for fold in range(folds):
         held = known[fold::folds]
-        rest = [e for i, e in enumerate(known) if i % folds != fold]
+        out = {e.id for e in held}
+        rest = [e for e in (*known, *both) if e.id not in out and out.isdisjoint(e.parts)]
         network = _ensemble(rest, held, f"fold-{fold}", arguments, key, group, log)
         unseen += [p for e in held for p in predict(network, e, group.device)]
     return unseen

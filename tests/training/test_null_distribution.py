@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from revelio.catalog import Catalog
@@ -9,7 +11,7 @@ from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.training.batch import Example
 from revelio.training.examples import examples
-from revelio.training.null_distribution import leave_one_out, nulls
+from revelio.training.null_distribution import against_others, leave_one_out, nulls
 from tests.ranker.conftest import labelled
 
 
@@ -43,3 +45,12 @@ def test_an_incident_is_seen_against_all_others_and_not_against_itself(known: li
 def test_the_examples_themselves_stay_as_they_are(known: list[Example]) -> None:
     leave_one_out(known)
     assert rarity(known[-1], "journal.errors") == 0.0
+
+
+def test_a_superposed_incident_is_seen_against_neither_of_its_parts(known: list[Example]) -> None:
+    bug = known[-1]
+    superposed = replace(bug, id="both", parts=(known[0].id, bug.id))
+    (alone,) = against_others([superposed], [known[0], bug])
+    (found,) = against_others([superposed], known)
+    assert rarity(alone, "journal.errors") == 0.0
+    assert rarity(found, "journal.errors") > 0.5
