@@ -24,10 +24,10 @@ FOLDER = CACHE / "verdaccio"
 JAEGER = Path.home() / ".cache" / "revelio" / "jaeger" / "1.76.0" / "all-in-one"
 MIRROR, PRIVATE = "http://127.0.0.1:4873", "http://127.0.0.1:4874"
 NPM = (
-    "verdaccio@6.0.0",
-    "@opentelemetry/api@1",
-    "@opentelemetry/auto-instrumentations-node@0",
-    "@opentelemetry/exporter-prometheus",
+    "verdaccio@6.8.0",
+    "@opentelemetry/api@1.9.1",
+    "@opentelemetry/auto-instrumentations-node@0.81.2",
+    "@opentelemetry/exporter-prometheus@0.223.0",
 )
 PACKAGES = 12
 
