@@ -27,10 +27,16 @@ PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-state-metrics", "
 _KUBECONFIG = """apiVersion: v1
 kind: Config
 clusters: [{name: own, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]
-users: [{name: own, user: {token: own}}]
+users: [{name: own, user: {}}]
 contexts: [{name: own, context: {cluster: own, user: own}}]
 current-context: own
 """
+_POLICY = {
+    "apiVersion": "abac.authorization.kubernetes.io/v1beta1",
+    "kind": "Policy",
+    "spec": {"group": "system:unauthenticated", "namespace": "*", "resource": "*", "apiGroup": "*", "nonResourcePath": "*"},
+}
+"""Lets everything on the machine in: with ``AlwaysAllow`` the API server refuses requests without a credential."""
 
 
 class Kubernetes:
@@ -66,6 +72,7 @@ class Kubernetes:
         programs.run("etcd", ["etcd", f"--data-dir={data / 'member'}", "--quota-backend-bytes=104857600"])
         wait_until(lambda: httpx.get("http://127.0.0.1:2379/health").status_code == 200, 60.0, "etcd")
         (folder / "kubeconfig").write_text(_KUBECONFIG, encoding="utf-8")
+        (folder / "policy.jsonl").write_text(json.dumps(_POLICY) + "\n", encoding="utf-8")
         subprocess.run(["openssl", "genrsa", "-out", str(folder / "sa.key"), "2048"], check=True, capture_output=True, timeout=60)
         programs.run(
             "apiserver",
@@ -78,7 +85,8 @@ class Kubernetes:
                 f"--service-account-key-file={folder / 'sa.key'}",
                 f"--service-account-signing-key-file={folder / 'sa.key'}",
                 "--service-account-issuer=https://kubernetes.default",
-                "--authorization-mode=AlwaysAllow",
+                "--authorization-mode=ABAC",
+                f"--authorization-policy-file={folder / 'policy.jsonl'}",
                 "--disable-admission-plugins=ServiceAccount",
                 "--endpoint-reconciler-type=none",
             ],
