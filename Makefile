@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack test-hostile test-foreign check audit sbom docs release image installs stack bench model reference recording screenshots lock
+.PHONY: help run install test test-stack test-hostile test-foreign check audit sbom docs release image installs stack bench model reference recording screenshots strings lock
 APP ?= shop
 STACK ?= stack
 WORKERS ?= 2
@@ -73,6 +73,13 @@ recording: .venv/.run ## type the session of docs/terminal again, with the model
 screenshots: .venv/.dev ## take the README's pictures again, and all pages to var/screenshots
 	$(BIN)/python -m revelio.cli.screenshots
 	$(BIN)/python .ci/decision_picture.py
+
+strings: .venv/.run ## collect the page's messages into webui/translations/messages.pot, and merge them into every catalog
+	$(BIN)/pybabel --quiet extract --mapping babel.cfg --keyword gettext_noop --add-location file --omit-header --no-wrap \
+	  --sort-output --output webui/translations/messages.pot .
+	for catalog in webui/translations/*/LC_MESSAGES/messages.po; do [ ! -f "$$catalog" ] || \
+	  $(BIN)/pybabel update --no-wrap --input-file webui/translations/messages.pot --output-file "$$catalog" \
+	  --locale "$$(basename "$$(dirname "$$(dirname "$$catalog")")")"; done
 
 lock: .venv/.run ## resolve the locked requirements again
 	.ci/lock

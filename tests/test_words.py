@@ -32,7 +32,10 @@ RETIRED = (
     "workbench",
 )
 PATTERN = re.compile(rf"\b({'|'.join(map(re.escape, RETIRED))})\b", re.IGNORECASE)
-PAGES = sorted([*(ROOT / "webui" / "templates").rglob("*.html"), *(ROOT / "webui" / "static").glob("*.js")])
+WEBUI = ROOT / "webui"
+PAGES = sorted(
+    [WEBUI / "translations" / "messages.pot", *(WEBUI / "templates").rglob("*.html"), *(WEBUI / "static").glob("*.js")]
+)
 NAMES = re.compile(r"\{[{%].*?[%}]\}|//[^\n]*", re.DOTALL)
 """Template expressions and comments: names, not texts."""
 

@@ -27,6 +27,7 @@ from webui.jobs.imports import ImportJob
 from webui.jobs.learning import LearningJob
 from webui.jobs.retention import RetentionJob
 from webui.middleware.compression import Compression
+from webui.middleware.language import AcceptLanguage
 from webui.middleware.metrics import RequestMetrics
 from webui.middleware.security import BodyLimit, SameOrigin, SecurityHeaders
 from webui.pages import pages
@@ -107,6 +108,7 @@ def create_app(settings: Settings, *, recommender: Recommender | None = None, de
         app.add_middleware(DemoOnly)
     app.add_middleware(SameOrigin, names=settings.names)
     app.add_middleware(RequestMetrics, metrics=service.metrics)
+    app.add_middleware(AcceptLanguage)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(CorrelationIdMiddleware, header_name="X-Request-Id", generator=new_request_id, validator=is_request_id)
     return app

@@ -19,6 +19,8 @@ from revelio.store.retention import prune
 from webui.accounts.permissions import Rule, rules
 from webui.accounts.rate_limit import RateLimit
 from webui.errors import problem_response
+from webui.i18n import gettext
+from webui.views.filters import seconds
 
 log = logging.getLogger(__name__)
 
@@ -86,12 +88,12 @@ class DemoOnly:
             request = Request(scope)
             method = "GET" if request.method == "HEAD" else request.method
             if not any(rule.method == method and rule.pattern.match(scope["path"]) for rule in OFFERED):
-                words = "The demo shows recorded incidents only. Install Revelio for this page."
+                words = gettext("The demo shows recorded incidents only. Install Revelio for this page.")
                 await problem_response(request, 403, words)(scope, receive, send)
                 return
             wait = self.changes.wait("everyone") if method == "POST" else 0
             if wait:
-                words = f"The demo has many visitors at present. Wait {wait} s and try again."
+                words = gettext("The demo has many visitors at present. Wait %(time)s and try again.") % {"time": seconds(wait)}
                 await problem_response(request, 429, words, headers={"Retry-After": str(wait)})(scope, receive, send)
                 return
             # A reply that is kept to be replayed is one that could be asked to be kept a thousand times.

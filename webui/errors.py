@@ -23,6 +23,7 @@ from revelio.errors import (
     SourceError,
     StoreError,
 )
+from webui.i18n import gettext, gettext_noop
 from webui.views.contexts import ErrorPage
 from webui.views.templating import render
 
@@ -40,16 +41,16 @@ _STATUS: dict[type[RevelioError], int] = {
     CancelledError: 409,
 }
 _TITLES = {
-    401: "Sign-in required",
-    409: "Already in progress",
-    429: "Too many requests",
-    404: "Not found",
-    413: "Too large",
-    422: "Invalid input",
-    403: "Forbidden",
-    500: "Internal error",
-    502: "Data source did not answer",
-    503: "Not ready",
+    401: gettext_noop("Sign-in required"),
+    409: gettext_noop("Already in progress"),
+    429: gettext_noop("Too many requests"),
+    404: gettext_noop("Not found"),
+    413: gettext_noop("Too large"),
+    422: gettext_noop("Invalid input"),
+    403: gettext_noop("Forbidden"),
+    500: gettext_noop("Internal error"),
+    502: gettext_noop("Data source did not answer"),
+    503: gettext_noop("Not ready"),
 }
 
 
@@ -72,7 +73,7 @@ def problem_response(
     request: Request, status: int, detail: str, errors: list[str] | None = None, headers: dict[str, str] | None = None
 ) -> Response:
     """An error response in the form that the asker reads; ``detail`` says what is wrong and what to do."""
-    title = _TITLES.get(status) or HTTPStatus(status).phrase
+    title = gettext(_TITLES[status]) if status in _TITLES else HTTPStatus(status).phrase
     if for_program(request):
         problem = Problem(title=title, status=status, detail=_writable(detail), errors=[_writable(e) for e in errors or []])
         return JSONResponse(problem.model_dump(), status, headers, media_type="application/problem+json")
@@ -114,7 +115,7 @@ def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     detail = str(error.detail)
     if error.status_code == 404 and detail == "Not Found":
-        detail = f"There is nothing at {request.url.path}."
+        detail = gettext("There is nothing at %(path)s.") % {"path": request.url.path}
     response = problem_response(request, error.status_code, detail)
     response.headers.update(error.headers or {})
     return response
@@ -122,7 +123,7 @@ def _on_http(request: Request, error: Exception) -> Response:
 
 def _on_anything(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem_response(request, 500, "Internal error in Revelio; see the server's log.")
+    return problem_response(request, 500, gettext("Internal error in Revelio; see the server's log."))
 
 
 def _writable(text: str) -> str:

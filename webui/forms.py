@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 from fastapi import Request
 
 from revelio.errors import InvalidInputError
+from webui.i18n import gettext
 
 _FARTHEST_MIN = 15 * 60
 """No place on earth is further from UTC, in minutes."""
@@ -21,11 +22,11 @@ _BREAKS = re.compile(r"\r\n?|[\u000b\u000c\u0085\u2028\u2029]")
 async def read_form(request: Request) -> dict[str, str]:
     """The fields of a URL-encoded form; ``InvalidInputError`` when it is not one, or not UTF-8."""
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-        raise InvalidInputError("the form is not URL-encoded; send it from the page, or use the API at /api/docs")
+        raise InvalidInputError(gettext("the form is not URL-encoded; send it from the page, or use the API at /api/docs"))
     try:
         fields = parse_qs((await request.body()).decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)
     except ValueError as error:
-        raise InvalidInputError("the form is not valid UTF-8 text; paste the report as plain text") from error
+        raise InvalidInputError(gettext("the form is not valid UTF-8 text; paste the report as plain text")) from error
     return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
 
 
@@ -41,9 +42,11 @@ def zone_of(minutes_behind_utc: str) -> tzinfo | None:
     try:
         behind = int(minutes_behind_utc)
     except ValueError as error:
-        raise InvalidInputError(f"{minutes_behind_utc[:40]!r} is no offset from UTC in minutes") from error
+        raise InvalidInputError(
+            gettext("%(offset)r is no offset from UTC in minutes") % {"offset": minutes_behind_utc[:40]}
+        ) from error
     if abs(behind) > _FARTHEST_MIN:
-        raise InvalidInputError("no time zone is that far from UTC; leave the offset out to give the time in UTC")
+        raise InvalidInputError(gettext("no time zone is that far from UTC; leave the offset out to give the time in UTC"))
     return timezone(timedelta(minutes=-behind))
 
 
@@ -52,11 +55,11 @@ def day_of(typed: str) -> float | None:
     if not typed.strip():
         return None
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", typed.strip()):
-        raise InvalidInputError(f"{typed[:40]!r} is no day; write it like 2026-11-21")
+        raise InvalidInputError(gettext("%(day)r is no day; write it like 2026-11-21") % {"day": typed[:40]})
     try:
         return datetime.fromisoformat(typed.strip()).replace(tzinfo=UTC).timestamp()
     except (ValueError, OverflowError) as error:
-        raise InvalidInputError(f"there is no day {typed[:40]!r}; write one like 2026-11-21") from error
+        raise InvalidInputError(gettext("there is no day %(day)r; write one like 2026-11-21") % {"day": typed[:40]}) from error
 
 
 def normalize_text(text: str) -> str:

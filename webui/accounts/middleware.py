@@ -17,6 +17,9 @@ from webui.accounts.identity import address_of, person_of
 from webui.accounts.permissions import need_of
 from webui.accounts.rate_limit import RateLimit
 from webui.errors import for_program, problem_response
+from webui.i18n import gettext
+from webui.views.filters import seconds
+from webui.views.words import word
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _UNCOUNTED = re.compile(r"/static/.*|/healthz|/readyz|/metrics")
@@ -63,13 +66,11 @@ class AccessMiddleware:
             return self._sign_in(request)
         request.state.person = person
         if person.means == "session" and request.method not in _SAFE and not _from_a_page(request):
-            return problem_response(
-                request, 403, "A browser that is signed in has to say where a change comes from; programs use a token."
-            )
+            words = gettext("A browser that is signed in has to say where a change comes from; programs use a token.")
+            return problem_response(request, 403, words)
         if not allows(person.role, need):
-            return problem_response(
-                request, 403, f"This needs the role {need}; {person.name} is a {person.role} here. Ask an admin."
-            )
+            words = gettext("This needs the role %(need)s; %(name)s is a %(role)s here. Ask an admin.")
+            return problem_response(request, 403, words % {"need": word(need), "name": person.name, "role": word(person.role)})
         return self._count(request, f"user {person.user_id}")
 
     def _count(self, request: Request, caller: str) -> Response | None:
@@ -109,4 +110,5 @@ def _from_a_page(request: Request) -> bool:
 
 
 def _slow_down(request: Request, wait: int) -> Response:
-    return problem_response(request, 429, f"Too many requests. Wait {wait} s and try again.", headers={"Retry-After": str(wait)})
+    words = gettext("Too many requests. Wait %(time)s and try again.") % {"time": seconds(wait)}
+    return problem_response(request, 429, words, headers={"Retry-After": str(wait)})

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, StringConstraints
 from revelio.errors import AccessError
 from revelio.extras import extras_for
 from revelio.settings import OidcSettings
+from webui.i18n import gettext
 
 _WAIT_S = 10.0
 _LONGEST = 1_000_000
@@ -53,7 +54,7 @@ class Attempt:
                 raise TypeError("not text")
             return attempt
         except (ValueError, TypeError, RecursionError) as error:
-            raise AccessError("This did not begin here, or took too long. Sign in again.") from error
+            raise AccessError(gettext("This did not begin here, or took too long. Sign in again.")) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Provider:
         from joserfc.errors import JoseError  # noqa: PLC0415
 
         if httpx.URL(arrived).params.get("state") != attempt.state:
-            raise AccessError("This did not begin here, or took too long. Sign in again.")
+            raise AccessError(gettext("This did not begin here, or took too long. Sign in again."))
         try:
             with self._client(back) as client:
                 described = self._described()
@@ -114,7 +115,8 @@ class Provider:
             *(httpx.HTTPError, httpx.InvalidURL, AuthlibBaseError, JoseError),
             *(LookupError, ValueError, TypeError, AttributeError, RecursionError),  # the libraries', over odd documents
         ) as error:
-            raise AccessError(f"{self._settings.title} did not sign you in ({type(error).__name__}). Try again.") from error
+            words = gettext("%(provider)s did not sign you in (%(error)s). Try again.")
+            raise AccessError(words % {"provider": self._settings.title, "error": type(error).__name__}) from error
         name = next((str(claims[c]) for c in ("preferred_username", "email", "name", "sub") if claims.get(c)), "")
         return Vouched(f"{self._settings.issuer}|{claims['sub']}", name.strip()[:100])
 
@@ -138,9 +140,12 @@ class Provider:
         try:
             described = Description.model_validate_json(_published(f"{issuer}/.well-known/openid-configuration"))
         except (httpx.HTTPError, ValueError) as error:
-            raise AccessError(f"{self._settings.title} does not answer ({type(error).__name__}). Try again later.") from error
+            words = gettext("%(provider)s does not answer (%(error)s). Try again later.")
+            raise AccessError(words % {"provider": self._settings.title, "error": type(error).__name__}) from error
         if described.issuer.rstrip("/") != issuer:
-            raise AccessError("The identity provider calls itself something else than the setting `oidc.issuer`. Tell an admin.")
+            raise AccessError(
+                gettext("The identity provider calls itself something else than the setting `oidc.issuer`. Tell an admin.")
+            )
         return described
 
     def _verified(self, described: Description, id_token: str, nonce: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webui.errors import problem_response
 from webui.forms import begun_elsewhere
+from webui.i18n import gettext
 from webui.startup import is_loopback
 
 _POLICY = "; ".join(
@@ -86,13 +87,13 @@ def foreign_host(host: str, names: Collection[str] = ()) -> str:
     """Why this Host header is refused; "" when it is not. Any other name may have been pointed here by a stranger."""
     name = urlsplit(f"//{host}").hostname if _is_netloc(host) else None
     if host and name is None:
-        return "The Host header is not an address."
+        return gettext("The Host header is not an address.")
     if not name or is_loopback(name.rstrip(".")) or _is_ip(name) or name.rstrip(".") in names:
         return ""
-    return (
-        f"This server does not answer to the name {name}. Use its address, http://127.0.0.1 or http://localhost with its port, "
-        "or add the name to the setting `names`."
-    )
+    return gettext(
+        "This server does not answer to the name %(name)s. Use its address, http://127.0.0.1 or http://localhost with its "
+        "port, or add the name to the setting `names`."
+    ) % {"name": name}
 
 
 def cross_site(request: Request) -> str:
@@ -103,7 +104,7 @@ def cross_site(request: Request) -> str:
     else:
         origin = request.headers.get("origin")
         same = origin is None or (origin != "null" and origin.partition("://")[2] == request.headers.get("host", ""))
-    return "" if same else "The request came from another site. Open Revelio's own page and send it from there."
+    return "" if same else gettext("The request came from another site. Open Revelio's own page and send it from there.")
 
 
 class BodyLimit:
@@ -129,10 +130,8 @@ class BodyLimit:
                 return  # half a request: no client waits for an answer
             size = max(size, sum(len(p.get("body", b"")) for p in parts))
         if size > self.limit:
-            words = (
-                f"The request is larger than the {self.limit // 1024:,} KiB accepted. Shorten the report to what a user noticed."
-            )
-            await problem_response(request, 413, words)(scope, receive, send)
+            words = gettext("The request is larger than the %(size)s accepted. Shorten the report to what a user noticed.")
+            await problem_response(request, 413, words % {"size": f"{self.limit // 1024:,} KiB"})(scope, receive, send)
             return
 
         async def replay() -> Message:

@@ -22,7 +22,9 @@ from webui.api.accounts import Caller
 from webui.deps import ServiceDep
 from webui.errors import problem_response, status_of
 from webui.forms import read_form
+from webui.i18n import gettext
 from webui.views.account_contexts import AccountPage, AuditPage, PeoplePage, SignInPage
+from webui.views.filters import seconds
 from webui.views.templating import render
 
 _AUDIT_PAGE = 50
@@ -41,7 +43,7 @@ def sign_in_page(request: Request, service: ServiceDep, next: str = "") -> Respo
 async def sign_in(request: Request, service: ServiceDep) -> Response:
     """Start a session with name and password."""
     if not service.settings.accounts:
-        raise NotFoundError("accounts are off: there is no sign-in")
+        raise NotFoundError(gettext("accounts are off: there is no sign-in"))
     form = await read_form(request)
     name, onward = form.get("name", "").strip(), onward_of(form.get("next", ""))
     address = address_of(request)
@@ -66,7 +68,7 @@ def _too_often(request: Request, name: str) -> Response | None:
     wait = limit.wait(name, address_of(request))
     if not wait:
         return None
-    words = f"Too many attempts at this password. Wait {wait} s and try again."
+    words = gettext("Too many attempts at this password. Wait %(time)s and try again.") % {"time": seconds(wait)}
     return problem_response(request, 429, words, headers={"Retry-After": str(wait)})
 
 
@@ -111,12 +113,15 @@ async def create_token(request: Request, service: ServiceDep, caller: Caller) ->
         role = _role(form.get("role", ""), _roles_of(caller))
         days = form.get("days", "").strip()
         if days and not days.isdecimal():
-            raise InvalidInputError("the days are not a whole number; leave them empty for a token that does not run out")
+            raise InvalidInputError(
+                gettext("the days are not a whole number; leave them empty for a token that does not run out")
+            )
         name = form.get("name", "").strip()
         token, secret = service.store.tokens.create(
             caller.name, name, role, current_actor(), days=float(days[:9]) if days else None
         )
-        return render(request, _account(service, caller, done=f"{token.name} has its token.", fresh=secret))
+        done = gettext("%(name)s has its token.") % {"name": token.name}
+        return render(request, _account(service, caller, done=done, fresh=secret))
 
     return await _tried(request, create, lambda words: _account(service, caller, refused=words))
 
@@ -227,7 +232,10 @@ def _roles_of(caller: Person) -> tuple[Role, ...]:
 def _role(said: str, there: tuple[Role, ...]) -> Role:
     found = next((role for role in there if role == said), None)
     if found is None:
-        raise InvalidInputError(f"{said[:40]!r} is no role that you can give; there are: {', '.join(there)}")
+        raise InvalidInputError(
+            gettext("%(role)r is no role that you can give; there are: %(roles)s")
+            % {"role": said[:40], "roles": ", ".join(there)}
+        )
     return found
 
 

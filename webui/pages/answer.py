@@ -17,9 +17,10 @@ from webui.accounts.identity import person_of
 from webui.api.schemas import MAX_NOTE
 from webui.deps import ServiceDep
 from webui.forms import read_form
+from webui.i18n import gettext
 from webui.views.answer import answer_page, card, shown
 from webui.views.answer_contexts import CardPart
-from webui.views.filters import shorten
+from webui.views.filters import shorten, whole
 from webui.views.markdown import post_mortem
 from webui.views.templating import render
 
@@ -113,7 +114,10 @@ async def feedback(request: Request, answer_id: str, service: ServiceDep) -> Res
     query_id, said = form.get("query_id", ""), form.get("verdict", "")
     verdict = next((v for v in get_args(Verdict) if v == said), None)
     if verdict is None and said != WITHDRAWN:
-        raise InvalidInputError(f"{shorten(said, 40)!r} is no verdict; there are: {', '.join(get_args(Verdict))}")
+        raise InvalidInputError(
+            gettext("%(verdict)r is no verdict; there are: %(verdicts)s")
+            % {"verdict": shorten(said, 40), "verdicts": ", ".join(get_args(Verdict))}
+        )
 
     note = _note(form.get("note", ""))
 
@@ -134,11 +138,11 @@ def _after(request: Request, service: Service, answer_id: str, query_id: str, or
         both = zip(view.recommendation.queries, view.moved, strict=True)
         found = next(((q, why) for q, why in both if q.query.id == query_id), None)
         if found is None:
-            raise NotFoundError(f"no query {query_id!r} in this answer")
+            raise NotFoundError(gettext("no query %(id)r in this answer") % {"id": query_id})
         return render(request, CardPart(card(service, saved, *found, failure), view.reordered, query_id, order == ORIGINAL))
     if failure:
         if all(q.query.id != query_id for q in saved.recommendation.queries):
-            raise NotFoundError(f"no query {query_id!r} in this answer")
+            raise NotFoundError(gettext("no query %(id)r in this answer") % {"id": query_id})
         return _page(request, service, answer_id, order, query_id, (query_id, failure))
     return RedirectResponse(f"{_address(answer_id, order, query_id)}#query-{query_id}", 303)
 
@@ -163,7 +167,9 @@ def _page(
 def _note(typed: str) -> str:
     note = typed.strip()
     if len(note) > MAX_NOTE or "\x00" in note:
-        raise InvalidInputError(f"the note is not plain text of at most {MAX_NOTE:,} characters; shorten it")
+        raise InvalidInputError(
+            gettext("the note is not plain text of at most %(limit)s characters; shorten it") % {"limit": whole(MAX_NOTE)}
+        )
     return note
 
 

@@ -21,6 +21,7 @@ from revelio.time_range import TimeRange, parse_time_range
 from webui.deps import ServiceDep, health_of
 from webui.errors import status_of
 from webui.forms import normalize_text, read_form, zone_of
+from webui.i18n import gettext, ngettext
 from webui.pages.progress import Questions
 from webui.views.contexts import AskedTime, AskPage, Choice, Example
 from webui.views.filters import masked_words, sentence, shorten
@@ -59,7 +60,7 @@ def ask(
     elif incident:
         found = next((r for r in recorded if r.id == incident), None)
         if found is None:
-            raise NotFoundError(f"no recorded incident {incident!r}; the page's list shows those there are")
+            raise NotFoundError(gettext("no recorded incident %(id)r; the page's list shows those there are") % {"id": incident})
         report, chosen = found.report, f"incident:{found.id}"
     return render(request, _ask_page(request, service, recorded, report, chosen, AskedTime(since, at, window)))
 
@@ -77,11 +78,11 @@ async def answer(request: Request, service: ServiceDep) -> Response:
         try:
             waiting = _followed(request, service, form.get("progress", ""), name) if kind == "system" else None
             if kind not in ("system", "incident") or not name:
-                raise InvalidInputError("choose a system or a recorded incident")
+                raise InvalidInputError(gettext("choose a system or a recorded incident"))
             zone = zone_of(form.get("behind", ""))
             when = parse_time_range(since, at, window, now=time.time(), zone=zone or UTC)
             if when != TimeRange() and kind == "incident":
-                raise InvalidInputError("a recorded incident has its own time; clear the time, or choose a live system")
+                raise InvalidInputError(gettext("a recorded incident has its own time; clear the time, or choose a live system"))
             system, incident = (name, None) if kind == "system" else (None, name)
             question = RecommendRequest(normalize_text(report), system=system, incident=incident, time=when, zone=zone)
             with followed(waiting):
@@ -142,9 +143,12 @@ def _live_choice(name: str, health: Health) -> Choice:
     """A live system, with what is wrong with its data sources."""
     down = len(health.tools) - health.up
     if health.trouble or (health.at is not None and not health.up):
-        return Choice(f"system:{name}", f"{name} (no data source answers)", usable=False)
-    words = f" ({down} of {len(health.tools)} data sources down)" if down else ""
-    return Choice(f"system:{name}", name + words, usable=health.at is not None and health.up > down)
+        return Choice(f"system:{name}", gettext("%(name)s (no data source answers)") % {"name": name}, usable=False)
+    words = ngettext(
+        "%(name)s (%(down)s of %(all)s data sources down)", "%(name)s (%(down)s of %(all)s data sources down)", len(health.tools)
+    )
+    label = words % {"name": name, "down": down, "all": len(health.tools)} if down else name
+    return Choice(f"system:{name}", label, usable=health.at is not None and health.up > down)
 
 
 def _first_choice(systems: tuple[Choice, ...], incidents: tuple[Choice, ...]) -> str:

@@ -12,6 +12,7 @@ from revelio.errors import InvalidInputError
 from revelio.store.history import Found, Judged, Search, asked_systems
 from webui.deps import ServiceDep
 from webui.forms import day_of
+from webui.i18n import gettext
 from webui.views.answer_groups import answer_groups
 from webui.views.contexts import HistoryFilters, HistoryPage
 from webui.views.filters import shorten
@@ -62,10 +63,13 @@ def search_of(filters: HistoryFilters) -> Search:
     """What the filters ask for: whole days, the last one included. ``InvalidInputError`` says which cannot be used."""
     judged = next((v for v in get_args(Judged) if v == filters.verdict), None)
     if filters.verdict and judged is None:
-        raise InvalidInputError(f"{shorten(filters.verdict, 40)!r} is no verdict; there are: {', '.join(get_args(Judged))}")
+        raise InvalidInputError(
+            gettext("%(verdict)r is no verdict; there are: %(verdicts)s")
+            % {"verdict": shorten(filters.verdict, 40), "verdicts": ", ".join(get_args(Judged))}
+        )
     since, until = day_of(filters.since), day_of(filters.until)
     if since is not None and until is not None and until < since:
-        raise InvalidInputError("the last day is before the first one; exchange them")
+        raise InvalidInputError(gettext("the last day is before the first one; exchange them"))
     return Search(filters.q, filters.system, judged, since, None if until is None else until + _DAY_S)
 
 
@@ -73,7 +77,7 @@ def page_number(typed: str) -> int:
     """A page from 1 on; ``InvalidInputError`` for anything else."""
     number = int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 10 else 0
     if not 1 <= number <= _LAST_PAGE:
-        raise InvalidInputError(f"there is no page {shorten(typed, 20)!r}; the first one is 1")
+        raise InvalidInputError(gettext("there is no page %(page)r; the first one is 1") % {"page": shorten(typed, 20)})
     return number
 
 

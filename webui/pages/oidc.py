@@ -10,6 +10,7 @@ from revelio.service import Service
 from webui.accounts.identity import address_of
 from webui.accounts.oidc import Attempt, Provider
 from webui.deps import ServiceDep
+from webui.i18n import gettext
 from webui.pages.accounts import onward_of, start_session
 from webui.views.account_contexts import SignInPage
 from webui.views.templating import render
@@ -52,7 +53,7 @@ def come_back(request: Request, service: ServiceDep) -> Response:
 def _provider(service: Service) -> Provider:
     settings = service.settings
     if settings.oidc is None or not settings.accounts:
-        raise NotFoundError("no identity provider is set up here; see `revelio docs accounts`")
+        raise NotFoundError(gettext("no identity provider is set up here; see `revelio docs accounts`"))
     return Provider(settings.oidc)
 
 

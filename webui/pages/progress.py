@@ -13,6 +13,7 @@ from fastapi.responses import Response
 
 from revelio.errors import InvalidInputError
 from revelio.progress import Progress
+from webui.i18n import gettext
 from webui.views.contexts import ProgressPart, ProgressRow
 from webui.views.templating import render
 
@@ -39,7 +40,7 @@ class Questions:
     def begin(self, question_id: str, titles: Mapping[str, str]) -> Progress:
         """Follow a question; ``titles`` are those of its data sources by name."""
         if not _ID.fullmatch(question_id):
-            raise InvalidInputError("the id of a question is 32 hex digits; leave it out to ask without progress")
+            raise InvalidInputError(gettext("the id of a question is 32 hex digits; leave it out to ask without progress"))
         waiting = _Waiting(Progress(), titles)
         with self._lock:
             self._waiting[question_id] = waiting

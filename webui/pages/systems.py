@@ -12,6 +12,7 @@ from revelio.errors import CatalogError, DatasetError, NotFoundError
 from revelio.health import Health
 from revelio.service import Service
 from webui.deps import ServiceDep, health_of
+from webui.i18n import gettext
 from webui.views.contexts import BackendRow, SystemPage, SystemRow, SystemsPage
 from webui.views.service_map import service_map
 from webui.views.settings import without_passwords
@@ -64,7 +65,7 @@ def _system(request: Request, name: str, service: Service, *, now: bool) -> Resp
     live = name in service.systems
     counted = sum(r.system == name for r in service.recorded())
     if not live and not counted:
-        raise NotFoundError(f"no system {name!r}; /systems lists those there are")
+        raise NotFoundError(gettext("no system %(name)r; /systems lists those there are") % {"name": name})
     health = health_of(request, service, (name,), _WAIT_S)[name] if live else Health(None)
     seen = service.snapshot(name) if live and now else service.last_snapshot(name)
     missing = seen.evidence.missing if seen else ()

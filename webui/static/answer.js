@@ -2,6 +2,7 @@
 
 import { busy, cardFor, settle, unreachable } from "./forms.js";
 import { draw, reveal } from "./revelio.js";
+import { say } from "./strings.js";
 
 const head = document.querySelector("[data-answer]");
 let revision = head.dataset.revision;
@@ -122,7 +123,7 @@ async function runNow() {
     const form = document.querySelector(`#${CSS.escape(`query-${id}`)} form.run`);
     const state = document.querySelector(`[data-state="${CSS.escape(id)}"]`);
     if (!form) return;
-    if (state) state.textContent = "running…";
+    if (state) state.textContent = say("running");
     try { await swap(form, new URLSearchParams(new FormData(form))); } catch { if (state) state.textContent = ""; }
   }));
 }

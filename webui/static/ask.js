@@ -2,6 +2,7 @@
 
 import { unreachable } from "./forms.js";
 import { reveal } from "./revelio.js";
+import { say } from "./strings.js";
 
 const EVERY_MS = 400;
 const form = document.querySelector("[data-wait]");
@@ -28,7 +29,7 @@ async function follow(one) {
     const found = new DOMParser().parseFromString(text, "text/html").body;
     rows.replaceChildren(...found.childNodes);
     const [all, asking] = [rows.querySelectorAll("li").length, rows.querySelectorAll(".is-asking").length];
-    const words = !all ? "" : asking ? `${all - asking} of ${all} done` : "All done: ranking";
+    const words = !all ? "" : asking ? say("done", { done: all - asking, all }) : say("all_done");
     if (told.textContent !== words) told.textContent = words;
   }
 }

@@ -1,5 +1,7 @@
 // Sending forms: what cannot be sent is said on the page, and nothing typed is lost.
 
+import { say } from "./strings.js";
+
 const PART = "X-Revelio-Part";
 
 export function settle(form) {
@@ -21,7 +23,7 @@ export function busy(form, pressed) {
 export function unreachable(form) {
   settle(form);
   form.parentElement.querySelector(":scope > .unreachable")?.remove();
-  const note = Object.assign(document.createElement("p"), { className: "note warn unreachable", textContent: document.body.dataset.unreachable });
+  const note = Object.assign(document.createElement("p"), { className: "note warn unreachable", textContent: say("unreachable") });
   note.setAttribute("role", "alert");
   form.after(note);
 }

@@ -1,5 +1,6 @@
 // The map of calls, laid out by dagre, drawn as SVG; drag to pan, buttons or Ctrl and wheel to zoom, Enter or a click for details.
 
+import { say } from "./strings.js";
 import { Graph, layout } from "./vendor/dagre/dagre.esm.js";
 
 const NS = "http://www.w3.org/2000/svg";
@@ -64,14 +65,14 @@ function drawing(data, graph) {
     const d = curve(graph.edge(call.from, call.to).points);
     const failing = call.failing ? " failing" : "";
     const line = make("path", { class: `call${failing}`, d, "marker-end": `url(#tip${call.failing ? "-failing" : ""})` });
-    const reach = make("path", { class: "reach", d }, make("title", {}, `${call.from} calls ${call.to}: ${call.words || "no calls seen"}`));
+    const reach = make("path", { class: "reach", d }, make("title", {}, say("call", { caller: call.from, callee: call.to, figures: call.words || say("no_calls") })));
     return { call, line, reach, unusual: call.failing || suspects.has(call.from) || suspects.has(call.to), words: make("text", { class: `words${failing}` }, call.words) };
   });
   const nodes = data.nodes.map((node) => {
     const { x, y, width } = graph.node(node.name);
     const box = make("rect", { x: x - width / 2, y: y - HEIGHT / 2, width, height: HEIGHT, rx: 8 });
     const group = make("g", { class: `node ${node.mark} ${node.inside ? "" : "outside"}`, "data-node": node.name });
-    group.append(box, make("text", { x, y }, node.name), make("title", {}, `${node.name}${node.mark ? `, ${node.mark}` : ""}: details below`));
+    group.append(box, make("text", { x, y }, node.name), make("title", {}, say("component", { name: node.mark ? `${node.name}, ${say(node.mark)}` : node.name })));
     return group;
   });
   const parts = [make("defs", {}, tip("tip", "tip"), tip("tip-failing", "tip-failing"))];

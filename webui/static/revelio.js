@@ -1,16 +1,18 @@
 // Copying, counting, drafts, times in the reader's zone, charts. Every page works without this file.
 
 import { busy, reachable, settle, unreachable } from "./forms.js";
+import { say } from "./strings.js";
 
 const DRAFT = "revelio-draft";
+const language = document.documentElement.lang;
 
 async function copy(text, button) {
   const label = button.textContent;
   try {
     await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
+    button.textContent = say("copied");
   } catch {
-    button.textContent = "Press Ctrl+C";
+    button.textContent = say("copy_by_hand");
     const part = document.getElementById(button.dataset.copy);
     if (part.select) part.select();
     else getSelection().selectAllChildren(part);
@@ -44,7 +46,7 @@ function count(box) {
   const out = document.querySelector("[data-count]");
   const show = () => {
     const length = [...box.value].length;
-    out.textContent = length > limit * 0.8 ? `${length.toLocaleString("en")} of ${limit.toLocaleString("en")}.` : "";
+    out.textContent = length > limit * 0.8 ? say("length", { length: length.toLocaleString(language), limit: limit.toLocaleString(language) }) : "";
     out.classList.toggle("over", length > limit);
   };
   box.addEventListener("input", show);
@@ -74,7 +76,7 @@ function when(part) {
   const now = new Date();
   const local = (at) => new Date(at - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
   input.max = local(now);
-  part.querySelector("[data-zone]").textContent = "in your time zone";
+  part.querySelector("[data-zone]").textContent = say("zone");
   for (const preset of part.querySelectorAll("[data-minutes]")) {
     preset.hidden = false;
     preset.addEventListener("click", () => { input.value = preset.dataset.minutes === "0" ? "" : local(new Date(Date.now() - preset.dataset.minutes * 60_000)); });

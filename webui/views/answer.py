@@ -12,9 +12,10 @@ from revelio.service import Service
 from revelio.store import SavedAnswer
 from revelio.store.masking import masked_kinds
 from revelio.types import Factor, Query, RankedQuery, Recommendation, fill
+from webui.i18n import gettext, gettext_noop
 from webui.views.answer_contexts import AnswerPage, Card, Reason
 from webui.views.evidence import evidence_view
-from webui.views.filters import masked_words
+from webui.views.filters import decimal, masked_words
 from webui.views.markdown import summary
 from webui.views.service_map import service_map
 from webui.views.settings import without_passwords
@@ -26,12 +27,12 @@ _FACTS = 3
 _NEXT = 3
 """So many queries are run at once."""
 _FACTORS = {
-    "tool": ("Data source", "right data source"),
-    "template": ("Query", "right query for this data source"),
-    "values": ("Target", "right target for this query"),
-    "results": ("Unexplained", "no result so far shows the cause"),
+    "tool": (gettext_noop("Data source"), gettext_noop("right data source")),
+    "template": (gettext_noop("Query"), gettext_noop("right query for this data source")),
+    "values": (gettext_noop("Target"), gettext_noop("right target for this query")),
+    "results": (gettext_noop("Unexplained"), gettext_noop("no result so far shows the cause")),
 }
-_ADDED = "Added by re-ranking"
+_ADDED = gettext_noop("Added by re-ranking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def shown(service: Service, saved: SavedAnswer, reordered: bool) -> OrderedAnswe
             return OrderedAnswer(reranked.recommendation, tuple(m.because for m in reranked.rank_changes), reordered=True)
         except RevelioError as error:
             trouble = str(error)
-    moved = tuple(_ADDED if q.rank > saved.given else "" for q in answer.queries)
+    moved = tuple(gettext(_ADDED) if q.rank > saved.given else "" for q in answer.queries)
     return OrderedAnswer(answer, moved, trouble=trouble)
 
 
@@ -151,7 +152,7 @@ def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, 
         text=ranked.text,
         link=_link(service, saved, ranked),
         reasons=reasons(ranked.factors),
-        product=" × ".join(f"{_share(f):.2f}" for f in ranked.factors),
+        product=" × ".join(decimal(_share(f), 2) for f in ranked.factors),
         evidence=evidence_view(result, evidence) if result else None,
         verdict=said.verdict if said else None,
         note=said.note if said else "",
@@ -187,8 +188,10 @@ def _targets(query: Query) -> tuple[str, ...]:
 
 
 def _reason(factor: Factor, facts: tuple[str, ...]) -> Reason:
-    label, about = _FACTORS.get(factor.name, (factor.name.replace("_", " ").capitalize(), ""))
-    return Reason(label, about, _share(factor), facts)
+    if factor.name not in _FACTORS:
+        return Reason(factor.name.replace("_", " ").capitalize(), "", _share(factor), facts)
+    label, about = _FACTORS[factor.name]
+    return Reason(gettext(label), gettext(about), _share(factor), facts)
 
 
 def _share(factor: Factor) -> float:

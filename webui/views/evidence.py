@@ -10,11 +10,12 @@ from revelio.presentation import panels as model
 from revelio.presentation.charts import finite
 from revelio.presentation.sparklines import sparkline
 from revelio.types import Cell, Evidence, Result, Window
+from webui.i18n import gettext, gettext_noop
 from webui.views import filters
 
 _SPARK = 16
 """Points a side of a course in text."""
-_MARKS = {"new": "new", "gone": "gone"}
+_MARKS = {"new": gettext_noop("new"), "gone": gettext_noop("gone")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +202,11 @@ def _bar(bar: model.Bar) -> Bar:
 
 def _groups(panel: model.Groups) -> Groups:
     most = max((v for g in panel.groups for v in (g.now, g.before) if v is not None), default=0.0) or 1.0
-    now, before = (f", {seconds:.0f} s" if seconds else "" for seconds in (panel.now_s, panel.before_s))
+    before = gettext("Before, %(time)s") % {"time": filters.seconds(panel.before_s)} if panel.before_s else gettext("Before")
+    now = gettext("Now, %(time)s") % {"time": filters.seconds(panel.now_s)} if panel.now_s else gettext("Now")
     title = panel.title if panel.unit in panel.title.lower() else f"{panel.title}, {panel.unit}"
     groups = tuple(_group(g, panel.unit, most) for g in panel.groups)
-    return Groups(title, f"Before{before}", f"Now{now}", groups, panel.left_out)
+    return Groups(title, before, now, groups, panel.left_out)
 
 
 def _group(group: model.Group, unit: str, most: float) -> Group:
@@ -217,7 +219,7 @@ def _group(group: model.Group, unit: str, most: float) -> Group:
         now,
         _percent(group.before, most),
         _percent(group.now, most),
-        _MARKS.get(group.mark, times),
+        gettext(_MARKS[group.mark]) if group.mark in _MARKS else times,
         "" if group.label.startswith(group.example) else group.example,
     )
 

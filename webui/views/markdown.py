@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from webui.i18n import gettext
 from webui.views.answer_contexts import AnswerPage, Card
-from webui.views.filters import moment, percent, shorten
+from webui.views.filters import listed, moment, percent, shorten
 from webui.views.mermaid import mermaid
+from webui.views.words import word
 
 _QUERIES = 5
 """So many queries stand in the summary, besides those that showed something."""
@@ -25,51 +27,52 @@ def summary(page: AnswerPage) -> str:
 
 
 def _post_mortem(page: AnswerPage) -> Iterator[str]:
-    yield f"# Post-mortem: {_plain(shorten(page.report, 80))}"
+    yield "# " + gettext("Post-mortem: %(report)s") % {"report": _plain(shorten(page.report, 80))}
     yield ""
     yield from _facts(page)
     yield from _report(page)
-    yield from ("## Cause", "", _plain(_cause(page)) or "(not noted yet)", "", _verdict(page), "")
-    yield from ("## Timeline", "")
+    yield from (_head(gettext("Cause")), "", _plain(_cause(page)) or gettext("(not noted yet)"), "", _verdict(page), "")
+    yield from (_head(gettext("Timeline")), "")
     for change in page.timeline.moments:
         what = f"{change.before} → {change.after}" if change.before else change.after
-        yield f"- {moment(change.at)}: {_plain(f'{change.entity}, {change.what}: {what}')}"
-    yield from ("", "## Evidence", "")
+        yield f"- {moment(change.at)}: {_plain(f'{change.entity}, {word(change.what)}: {what}')}"
+    yield from ("", _head(gettext("Evidence")), "")
     for card in page.cards:
         yield from _evidence(card)
-    yield from ("## What we change", "", "- ")
+    yield from (_head(gettext("What we change")), "", "- ")
 
 
 def _summary(page: AnswerPage) -> Iterator[str]:
     yield from (_verdict(page), "")
     yield from _facts(page)
     if cause := _cause(page):
-        yield from (f"Cause: {_plain(cause)}", "")
+        yield from (gettext("Cause: %(cause)s") % {"cause": _plain(cause)}, "")
     yield from _report(page)
-    yield from ("## Queries", "")
+    yield from (_head(gettext("Queries")), "")
     for card in page.cards:
         if card.rank <= _QUERIES or card.state == "anomalous":
             yield f"{card.rank}. {_query(page, card)}"
     for sentence in page.verdict.unseen:
-        yield from ("", f"Not seen: {_plain(sentence)}")
+        yield from ("", gettext("Not seen: %(what)s") % {"what": _plain(sentence)})
 
 
 def _facts(page: AnswerPage) -> Iterator[str]:
-    yield f"- System: {_plain(page.system)}"
-    yield f"- Reported: {moment(page.opened_at)}"
+    yield "- " + gettext("System: %(system)s") % {"system": _plain(page.system)}
+    yield "- " + gettext("Reported: %(time)s") % {"time": moment(page.opened_at)}
     if page.verdict.since is not None:
-        yield f"- Began: {moment(page.verdict.since)}"
+        yield "- " + gettext("Began: %(time)s") % {"time": moment(page.verdict.since)}
     for change in page.verdict.changed:
-        yield f"- Changed just before: {_plain(f'{change.entity} {change.what}: {change.after}')}"
+        what = _plain(f"{change.entity} {word(change.what)}: {change.after}")
+        yield "- " + gettext("Changed just before: %(change)s") % {"change": what}
     if page.resolution:
-        by = f" by {_plain(page.resolution.by)}" if page.resolution.by else ""
-        yield f"- Resolved: {moment(page.resolution.resolved_at)}{by}"
-    yield f"- Answer: {page.address}"
+        words = gettext("Resolved: %(time)s by %(name)s") if page.resolution.by else gettext("Resolved: %(time)s")
+        yield "- " + words % {"time": moment(page.resolution.resolved_at), "name": _plain(page.resolution.by)}
+    yield "- " + gettext("Answer: %(address)s") % {"address": page.address}
     yield ""
 
 
 def _report(page: AnswerPage) -> Iterator[str]:
-    yield from ("## Report", "")
+    yield from (_head(gettext("Report")), "")
     yield from (f"> {_plain(line)}" for line in page.report.splitlines())
     yield ""
 
@@ -77,11 +80,12 @@ def _report(page: AnswerPage) -> Iterator[str]:
 def _verdict(page: AnswerPage) -> str:
     said = page.verdict
     if said.suspects:
-        suspects = " and ".join(f"**{_plain(s.component)}** ({_plain(s.finding or s.title)})" for s in said.suspects)
-        return f"Revelio suspects {suspects}: {percent(said.probability)}, {said.confidence} confidence."
+        suspects = listed([f"**{_plain(s.component)}** ({_plain(s.finding or s.title)})" for s in said.suspects])
+        told = {"suspects": suspects, "share": percent(said.probability), "confidence": word(said.confidence)}
+        return gettext("Revelio suspects %(suspects)s: %(share)s, %(confidence)s confidence.") % told
     if said.kind == "no_fault":
-        return f"Nothing points at a fault ({percent(said.probability)})."
-    return "Too little data to tell."
+        return gettext("Nothing points at a fault (%(share)s).") % {"share": percent(said.probability)}
+    return gettext("Too little data to tell.")
 
 
 def _cause(page: AnswerPage) -> str:
@@ -90,9 +94,10 @@ def _cause(page: AnswerPage) -> str:
 
 def _query(page: AnswerPage, card: Card) -> str:
     """A query in a line: its address here, where it runs, how probable it is, and what it showed."""
-    showed = f"{card.state}, {_plain(card.evidence.summary)}" if card.evidence else card.state or "not run"
+    state = word(card.state) or gettext("not run")
+    showed = f"{state}, {_plain(card.evidence.summary)}" if card.evidence else state
     line = f"[{_plain(card.title)}]({page.address}?query={quote(card.query_id)}), {_plain(card.tool)}"
-    opened = f" ([open](<{card.link.replace('>', '%3E')}>))" if card.link else ""
+    opened = f" ([{gettext('open')}](<{card.link.replace('>', '%3E')}>))" if card.link else ""
     return f"{line}, {percent(card.probability)}: {showed}{_mark(card)}{opened}"
 
 
@@ -100,7 +105,7 @@ def _evidence(card: Card) -> Iterator[str]:
     if card.evidence is None:
         return
     yield from (f"### {_plain(card.title)}{_mark(card)}", "")
-    yield from (f"{card.state.capitalize()}: {_plain(card.evidence.summary)}", "")
+    yield from (f"{word(card.state).capitalize()}: {_plain(card.evidence.summary)}", "")
     for chart in card.evidence.charts:
         if diagram := mermaid(chart):
             yield from ("```mermaid", diagram, "```", "")
@@ -110,7 +115,11 @@ def _evidence(card: Card) -> Iterator[str]:
 
 
 def _mark(card: Card) -> str:
-    return " (showed the cause)" if card.verdict == "found" else ""
+    return f" ({gettext('showed the cause')})" if card.verdict == "found" else ""
+
+
+def _head(title: str) -> str:
+    return f"## {title}"
 
 
 def _plain(text: str) -> str:

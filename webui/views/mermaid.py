@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 
+from webui.i18n import gettext
 from webui.views.evidence import Chart
 
 _POINTS = 40
@@ -35,7 +36,7 @@ def mermaid(chart: Chart) -> str:
             _COLOUR,
             "xychart-beta",
             f'  title "{_word(name)}"',
-            f'  x-axis "seconds, with the report at 0" {_number(start)} --> 0',
+            f'  x-axis "{_word(gettext("seconds, with the report at 0"))}" {_number(start)} --> 0',
             f"  y-axis {_number(low)} --> {_number(high if high > low else low + 1.0)}",
             f"  line [{', '.join(map(_number, means))}]",
         )

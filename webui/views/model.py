@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from pydantic import BaseModel, ValidationError
 
 from revelio.errors import ArtifactError
 from revelio.ranker.artifact import CARD, Manifest, load_manifest
+from webui.i18n import gettext
 
 EVALUATION = "evaluation.json"
 """The output of ``revelio eval --json``, put beside the weights."""
@@ -83,8 +84,9 @@ def _card(path: Path) -> Markup:
     shown = markdown.renderer.render(tokens, markdown.options, {})
     # A wide table scrolls by itself, also by keyboard, and does not widen the page.
     first, *tables = shown.split("<table>")
-    scroll = '<div class="scroll" tabindex="0" role="region" aria-label="Table {} of the card"><table>'
-    framed = first + "".join(scroll.format(number) + table for number, table in enumerate(tables, 1))
+    scroll = '<div class="scroll" tabindex="0" role="region" aria-label="{}"><table>'
+    labels = (gettext("Table %(number)s of the card") % {"number": number} for number in range(1, len(tables) + 1))
+    framed = first + "".join(scroll.format(escape(label)) + table for label, table in zip(labels, tables, strict=True))
     return Markup(framed.replace("</table>", "</table></div>"))
 
 
@@ -95,4 +97,5 @@ def _evaluation(path: Path) -> tuple[EvaluationFile | None, str]:
         return EvaluationFile.model_validate_json(path.read_bytes()), ""
     except (OSError, ValidationError) as error:
         words = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        return None, f"{path} cannot be read: {words}; write it again with `revelio eval --json`"
+        told = gettext("%(path)s cannot be read: %(reason)s; write it again with `revelio eval --json`")
+        return None, told % {"path": path, "reason": words}

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from revelio.types import Evidence, RankedQuery, SpanStat
+from webui.i18n import gettext
 from webui.views import filters
 
 _SIGNALS = 12
@@ -124,8 +125,8 @@ def _data(nodes: Iterable[Node], calls: Iterable[Call]) -> str:
 
 def _words(call: Call) -> str:
     """What an arrow is labelled with: rate, errors where there are any, latency."""
-    parts = [f"{filters.figure(call.per_s)}/s" if call.per_s else ""]
-    parts.append(f"{filters.percent(call.failed)} errors" if call.failed else "")
+    parts = [gettext("%(rate)s/s") % {"rate": filters.figure(call.per_s)} if call.per_s else ""]
+    parts.append(gettext("%(share)s errors") % {"share": filters.percent(call.failed)} if call.failed else "")
     parts.append(filters.duration(call.p95_ms) if call.p95_ms else "")
     return " · ".join(p for p in parts if p)
 

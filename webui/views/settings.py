@@ -13,8 +13,9 @@ from typing import Any
 from pydantic import BaseModel, SecretBytes, SecretStr
 
 from revelio.settings import Settings
+from webui.i18n import gettext, gettext_noop
 
-HIDDEN = "•••• (hidden)"
+HIDDEN = gettext_noop("•••• (hidden)")
 _SECRET = re.compile(r"token|secret|passw|api_?key|credential|private|webhook|signing|routing_key", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)([^/@\s:]*):([^/\s]*)@")
 _SECRET_PARAMETER = re.compile(r"([?&][^=&\s]*(?:token|secret|passw|key|sig)[^=&\s]*=)[^&\s]+", re.IGNORECASE)
@@ -51,10 +52,10 @@ def active_settings(settings: Settings, environment: Mapping[str, str] = os.envi
 def masked(name: str, value: object) -> str:
     """The value for people to see: empty as "", a secret hidden, a password within an address too."""
     if isinstance(value, (SecretStr, SecretBytes)):
-        return HIDDEN if value.get_secret_value() else ""
+        return gettext(HIDDEN) if value.get_secret_value() else ""
     text = _spelled(value)
     if text and not isinstance(value, bool) and _SECRET.search(name.rpartition(".")[2]):
-        return HIDDEN
+        return gettext(HIDDEN)
     return without_passwords(text)
 
 

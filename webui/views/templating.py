@@ -11,8 +11,10 @@ from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from revelio import __version__
+from webui import i18n
 from webui.views import filters
 from webui.views.contexts import Page
+from webui.views.words import word
 
 STATIC = Path(__file__).parent.parent / "static"
 
@@ -21,15 +23,25 @@ STATIC = Path(__file__).parent.parent / "static"
 def templates() -> Jinja2Templates:
     """The environment: an undefined name in a template is an error, not an empty string."""
     environment = Environment(
-        loader=PackageLoader("webui"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("webui"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
     )
+    environment.install_gettext_callables(i18n.gettext, i18n.ngettext, newstyle=True)  # type: ignore[attr-defined]
     environment.filters.update(
         percent=filters.percent,
         moment=filters.moment,
         iso=filters.iso,
         clock=filters.clock,
         ago=filters.ago,
+        whole=filters.whole,
+        decimal=filters.decimal,
         figure=filters.figure,
+        seconds=filters.seconds,
+        word=word,
         duration=filters.duration,
         cell=filters.cell,
         prose=filters.prose,
@@ -38,7 +50,7 @@ def templates() -> Jinja2Templates:
         share=filters.share,
         shorten=filters.shorten,
     )
-    environment.globals.update(version=__version__)
+    environment.globals.update(version=__version__, language_tag=i18n.language_tag, text_direction=i18n.text_direction)
     return Jinja2Templates(env=environment)
 
 

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from revelio.numbers import format_duration
 from revelio.presentation.charts import charts
 from revelio.types import Evidence, Series, Window
+from webui.i18n import gettext
+from webui.views import filters
 from webui.views.evidence import Chart, chart_view
 
 _SIGNALS = ("request_rate", "error_rate", "latency_p95")
@@ -75,8 +76,9 @@ def _states(evidence: Evidence) -> Iterator[tuple[float, str, str, str, str]]:
     pairs = [(next((s for s in stops if s.entity == c.entity and 0 <= c.at - s.at <= _RESTART_S), None), c) for c in starts]
     joined = [(stop, start) for stop, start in pairs if stop is not None]
     for stop, start in joined:
-        away = format_duration((start.at - stop.at) * 1000)
-        yield stop.at, stop.entity.name, "restarted", "", f"running again after {away}; had {stop.after}"
+        words = gettext("running again after %(time)s; had %(state)s")
+        away = filters.duration((start.at - stop.at) * 1000)
+        yield stop.at, stop.entity.name, "restarted", "", words % {"time": away, "state": stop.after}
     told = [change for pair in joined for change in pair]
     for c in evidence.changes:
         if c not in told:

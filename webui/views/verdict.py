@@ -9,6 +9,7 @@ from typing import Literal
 from revelio.anomaly import SIGNIFICANT, levels, split
 from revelio.presentation import evidence_panels
 from revelio.types import Evidence, RankedQuery, Recommendation, Result
+from webui.i18n import gettext
 from webui.views.timeline import Moment, changes
 
 Kind = Literal["fault", "two_faults", "no_fault", "no_evidence"]
@@ -132,7 +133,10 @@ def _changed(evidence: Evidence, components: tuple[str, ...], since: float | Non
 
 def _unseen(answer: Recommendation) -> tuple[str, ...]:
     evidence = answer.incident.evidence
-    silent: tuple[str, ...] = (f"{', '.join(answer.degraded)} did not answer: missing, not normal",) if answer.degraded else ()
-    if evidence.sources is not None and answer.degraded:
-        silent = (f"{len(answer.degraded)} of {len(answer.degraded) + len(evidence.sources)} data sources; {silent[0]}",)
-    return (*silent, *answer.not_asked)
+    if not answer.degraded:
+        return answer.not_asked
+    silent = {"names": ", ".join(answer.degraded), "count": len(answer.degraded)}
+    if evidence.sources is None:
+        return (gettext("%(names)s did not answer: missing, not normal") % silent, *answer.not_asked)
+    words = gettext("%(count)s of %(all)s data sources; %(names)s did not answer: missing, not normal")
+    return (words % {**silent, "all": len(answer.degraded) + len(evidence.sources)}, *answer.not_asked)
