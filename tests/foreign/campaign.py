@@ -11,6 +11,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Sequence
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -200,12 +201,14 @@ def run(app: Application, machine: Machine, folder: Path, times: Times, wanted: 
     found.keep(folder, app.name)
     settings = tomllib.loads((mine / "revelio.toml").read_text(encoding="utf-8"))["systems"]
     [(name, told)] = settings.items()
-    system = open_system(name, SystemSettings.model_validate(told), bundled_catalog())
-    try:
-        Campaign(app, machine, users, system, folder, times, began).record(wanted)
-    finally:
-        users.close()
-        system.close()
+    folder = folder.resolve()
+    with chdir(mine):  # where profiles are kept: machines side by side have the same addresses
+        system = open_system(name, SystemSettings.model_validate(told), bundled_catalog())
+        try:
+            Campaign(app, machine, users, system, folder, times, began).record(wanted)
+        finally:
+            users.close()
+            system.close()
     return found
 
 
