@@ -73,7 +73,11 @@ class Campaign:
             else:
                 self._rest(self.times.healthy)
                 now = time.time()
-                self._keep(name, now, look(self.system, now), self.users.seen(now - 300.0, now), None)
+                seen = self.users.seen(now - 300.0, now)
+                if seen.symptom == "fine":
+                    self._keep(name, now, look(self.system, now), seen, None)
+                else:
+                    say(f"{name} is not healthy: {seen.told}")
             self.ask_late()
         if self.times.late:
             last = max((r.opened_at for r in self._own()), default=0.0)
