@@ -245,6 +245,8 @@ def _redis_full(machine: Machine) -> Undo:
         command("CONFIG", "SET", "maxmemory", "200mb")
         command("EVAL", "for i=1,1000 do redis.call('DEL', 'report:'..i) end", "0")
         command("CONFIG", "SET", "maxmemory", "96mb")
+        if not machine.programs.running("worker"):  # it ends when Redis refuses what it writes
+            machine.programs.start("worker")
 
     return undo
 
