@@ -13,6 +13,10 @@ ATTRIBUTES = frozenset({"alt", "aria-label", "data-busy", "data-label", "data-un
 CODE = frozenset({"code", "pre", "kbd", "var", "script", "style"})
 """Elements whose text is the same in every language."""
 OPEN, CLOSE = "⟦", "⟧"
+SAME = {"14:20, 30m ago", "Revelio", "API", "UTC", "Sek", "Min", "ms", "KiB", "MiB", "curl", "Slack"}
+"""Names, units, and examples of what is typed."""
+_BREAKS = re.compile(r"https?://[^\s)]+| ## | > | · |[,;:.] |[,:;.]$|→|…|[()“”\"\n]| × | = |=|\b\d[\d.,:]*\b")
+_EDGES = " []#*>·.…?!–−+<%\xa0"
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY = frozenset({"input", "link", "meta", "br", "img", "rect", "path", "circle"})
 
@@ -117,3 +121,20 @@ def _put_out(node: nodes.Node) -> Iterator[str]:
 def _all(several: Iterable[nodes.Node]) -> Iterator[str]:
     for node in several:
         yield from _put_out(node)
+
+
+def left_in_english(html: str, data: set[str]) -> set[str]:
+    """Texts outside the brackets that are no data: one word must be all of a text, several may be a part of one."""
+    everything = "\n".join(data)
+
+    def known(text: str) -> bool:
+        return text in data or text in SAME or (" " in text and text in everything) or not _WORD.search(text)
+
+    texts = {_plain(text).strip(_EDGES) for text in texts_outside(html)}
+    parts = {part.strip(_EDGES) for text in texts if not known(text) for part in _BREAKS.split(text)}
+    return {part for part in parts if not known(part)}
+
+
+def _plain(text: str) -> str:
+    """In one line, without the backslashes of Markdown."""
+    return " ".join(text.replace("\\", "").split())

@@ -97,7 +97,8 @@ def _query(page: AnswerPage, card: Card) -> str:
     state = word(card.state) or gettext("not run")
     showed = f"{state}, {_plain(card.evidence.summary)}" if card.evidence else state
     line = f"[{_plain(card.title)}]({page.address}?query={quote(card.query_id)}), {_plain(card.tool)}"
-    opened = f" ([{gettext('open')}](<{card.link.replace('>', '%3E')}>))" if card.link else ""
+    open_words = gettext("open")
+    opened = f" ([{open_words}](<{card.link.replace('>', '%3E')}>))" if card.link else ""
     return f"{line}, {percent(card.probability)}: {showed}{_mark(card)}{opened}"
 
 
@@ -115,7 +116,7 @@ def _evidence(card: Card) -> Iterator[str]:
 
 
 def _mark(card: Card) -> str:
-    return f" ({gettext('showed the cause')})" if card.verdict == "found" else ""
+    return " " + gettext("(showed the cause)") if card.verdict == "found" else ""
 
 
 def _head(title: str) -> str:

@@ -30,13 +30,14 @@ def mermaid(chart: Chart) -> str:
         return ""
     means = np.bincount(span, values, points) / count
     low, high = min(0.0, float(means.min())), float(means.max())
+    axis = gettext("seconds, with the report at 0")
     name = ": ".join(part for part in (chart.lines[0].name, chart.title) if part)
     return "\n".join(
         (
             _COLOUR,
             "xychart-beta",
             f'  title "{_word(name)}"',
-            f'  x-axis "{_word(gettext("seconds, with the report at 0"))}" {_number(start)} --> 0',
+            f'  x-axis "{_word(axis)}" {_number(start)} --> 0',
             f"  y-axis {_number(low)} --> {_number(high if high > low else low + 1.0)}",
             f"  line [{', '.join(map(_number, means))}]",
         )
