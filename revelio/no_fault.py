@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import median
-
-from revelio.anomaly import split
-from revelio.conventions import signals
 from revelio.onset import USER_FACING
-from revelio.types import Entity, Evidence, Series
-
-PRESENCE = frozenset(
-    {
-        "up",
-        "db_up",
-        "cache_up",
-        "broker_up",
-        "db_has_leader",
-        "probe_failing",
-        "backend_down",
-        "node_not_ready",
-        "replicas_unavailable",
-        "pods_not_ready",
-    }
-)
-"""Signals that say whether something is there and answers: no spread of theirs is normal."""
+from revelio.presence import absences
+from revelio.types import Entity, Evidence
 
 DOWN = 0.2
 """The most while something does not answer that did before."""
-
-_LAST = 3
-"""Samples that say how it is now."""
 
 BLIND_SHARE = 0.4
 """What a look at everything but what users feel counts for."""
@@ -56,13 +34,5 @@ def supported(no_fault: float, evidence: Evidence) -> float:
 
 
 def gone(evidence: Evidence) -> tuple[Entity, ...]:
-    """What does not answer now and did before."""
-    return tuple(dict.fromkeys(s.entity for s in evidence.series if s.metric in PRESENCE and _worse(s, evidence)))
-
-
-def _worse(series: Series, evidence: Evidence) -> bool:
-    before, now = split(series.times, series.values, evidence.baseline, evidence.window)
-    if not before or not now:
-        return False
-    change = median(now[-_LAST:]) - median(before)
-    return (-change if signals()[series.metric].direction == "down" else change) >= 0.5
+    """What does not answer now and did before, by its own signals and state."""
+    return tuple(dict.fromkeys(a.entity for a in absences(evidence) if a.until is None and a.told_by not in ("logs", "answers")))
