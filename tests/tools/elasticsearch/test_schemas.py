@@ -57,9 +57,8 @@ def test_the_same_lines_are_read_from_every_schema(asked: tuple[str, Scope]) -> 
 
 
 def test_a_field_that_is_mapped_and_never_filled_names_nothing() -> None:
-    types: dict[str, object] = {
-        name: {"keyword": {}} for name in ("service.name", "log.level", "container.name", "@timestamp")
-    } | {"message": {"text": {}}}
+    types: dict[str, dict[str, object]] = {"message": {"text": {}}}
+    types |= {name: {"keyword": {}} for name in ("service.name", "log.level", "container.name", "@timestamp")}
     there = mapped({"fields": types})
     assert there is not None
     found = there.fields({"service.name": 0, "log.level": 0, "container.name": 900}, 900)
