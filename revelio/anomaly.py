@@ -131,14 +131,17 @@ def _finite(values: Sequence[float]) -> Doubles:
 def count_deviation(before: Counts, before_seconds: float, now: Counts, now_seconds: float) -> Counts:
     """Deviation of an event count from the count expected at the rate of the baseline, in Poisson σ.
 
-    A baseline shorter than the window is extrapolated, and the error of its own count with it; where nothing was observed
-    (0 s), nothing is expected, and nothing deviates.
+    σ is at least 15 % of the smaller of both: what always happens, happens more or less often with the load. A baseline shorter
+    than the window is extrapolated, and the error of its own count with it; where nothing was observed (0 s), nothing is
+    expected, and nothing deviates.
     """
     if before_seconds <= 0:
         return now * 0.0
     ratio = now_seconds / before_seconds
     expected = before * ratio
-    spread: Counts = (expected + 1.0 + max(0.0, ratio - 1.0) ** 2 * (before + 1.0)) ** 0.5
+    spread: Counts = (
+        expected + 1.0 + (RELATIVE * np.minimum(expected, now)) ** 2 + max(0.0, ratio - 1.0) ** 2 * (before + 1.0)
+    ) ** 0.5
     return cast(Counts, bounded((now - expected) / spread))  # type: ignore[redundant-cast]
 
 

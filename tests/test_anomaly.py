@@ -85,6 +85,12 @@ def test_no_history_is_not_zero() -> None:
     assert deviation([1.0], [4.0] * 40, "up") < 5.0 < 15.0 < deviation([1.0] * 40, [4.0] * 40, "up")
 
 
+def test_usual_errors_are_usual_whatever_the_load() -> None:
+    """Seven a second all day, a fifth more of them now: what happens always is no fault, and three times as many are."""
+    assert 0.0 < count_deviation(25_200, 3600, 5_040, 600) < 2.0
+    assert count_deviation(25_200, 3600, 12_600, 600) > 10.0
+
+
 def test_however_far_a_value_lies_its_deviation_is_bounded() -> None:
     assert deviation([0.0] * 9, [15.5e6] * 9, "up") == count_deviation(0, 60, 10**9, 60) == MOST_SIGMA
 
