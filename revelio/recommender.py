@@ -17,7 +17,7 @@ from revelio.candidates import Inventory, candidates, inventory, not_asked
 from revelio.catalog import Catalog
 from revelio.encoders.identity_cache import Identity
 from revelio.errors import NotFoundError
-from revelio.no_fault import supported
+from revelio.no_fault import short_history, supported
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
 from revelio.ranker.head import Head
@@ -144,7 +144,7 @@ class Recommender:
 
     def _answer(self, incident: Incident, ranked: tuple[RankedQuery, ...], no_fault: float, began: float) -> Recommendation:
         took_ms = (time.perf_counter() - began) * 1000.0
-        left = not_asked(self.catalog, incident.evidence)
+        left = (*not_asked(self.catalog, incident.evidence), *short_history(incident.evidence))
         no_fault = supported(no_fault, incident.evidence)
         return Recommendation(incident, ranked, no_fault, self.model, incident.evidence.missing, took_ms, left)
 

@@ -118,7 +118,8 @@ class Evidence:
     """A snapshot of all tools. ``missing`` names the sources that did not answer: unavailable is not the same as empty.
 
     ``sources`` are those that did; where they are known, a query is a candidate only if this evidence holds what it reads.
-    Recordings that do not say are taken to have had every source.
+    Recordings that do not say are taken to have had every source. ``history`` says since when (Unix seconds) a kind of
+    evidence was observed, of those that were not through the whole baseline: before that there was no figure, which is not 0.
     """
 
     window: Window
@@ -131,6 +132,12 @@ class Evidence:
     features: tuple[Feature, ...] = ()
     missing: tuple[str, ...] = ()
     sources: tuple[str, ...] | None = None
+    history: tuple[tuple[Source, float], ...] = ()
+
+    def baseline_of(self, source: Source) -> Window:
+        """The part of the baseline in which this kind of evidence was observed; of length 0 where it was not."""
+        since = dict(self.history).get(source, self.baseline.start)
+        return Window(min(max(since, self.baseline.start), self.baseline.end), self.baseline.end)
 
     @property
     def shows(self) -> bool:

@@ -261,7 +261,7 @@ def _logs(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
             count = counts[pattern.entity.name, kind]
             count[0] += pattern.count
             count[1] += pattern.baseline_count
-    seconds, past = evidence.window.seconds, evidence.baseline.seconds
+    seconds, past = evidence.window.seconds, evidence.baseline_of("logs").seconds
     now, before = np.array(list(counts.values()), dtype=float).reshape(-1, 2).T
     deviations = count_deviation(before, past, now, seconds)
     builder.add([name for name, _ in counts], "logs", [kind for _, kind in counts], deviations, -deviations)

@@ -132,7 +132,7 @@ def _spans(builder: _Builder, evidence: Evidence) -> None:
 def _logs(builder: _Builder, evidence: Evidence) -> None:
     now = np.array([p.count for p in evidence.logs], dtype=float)
     before = np.array([p.baseline_count for p in evidence.logs], dtype=float)
-    deviations = count_deviation(before, evidence.baseline.seconds, now, evidence.window.seconds)
+    deviations = count_deviation(before, evidence.baseline_of("logs").seconds, now, evidence.window.seconds)
     span = max(evidence.window.seconds, 1e-9)
     builder.add(
         "logs",

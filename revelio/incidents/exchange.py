@@ -31,6 +31,9 @@ FORMAT = "revelio.incident/1"
 MOST_LINE, MOST_FILE, MOST_BLANK = 8_000_000, 1_000_000_000, 1_000
 """Bytes of one incident and of one file after decompression, and empty lines: the largest recorded incident has 1.4 MB."""
 
+_SELDOM = ("earlier", "history")
+"""Fields that are left out where they are empty, as they mostly are."""
+
 _LATEST = 253_402_300_800.0
 """The year 10000, in Unix seconds: no calendar goes further."""
 
@@ -230,7 +233,7 @@ def _compact(value: Any) -> Any:
             return round(value, 3)
         return float(f"{value:.5g}")
     if isinstance(value, dict):
-        return {k: _compact(v) for k, v in value.items() if v or k != "earlier"}  # most series have no earlier windows
+        return {k: _compact(v) for k, v in value.items() if v or k not in _SELDOM}
     if isinstance(value, (list, tuple)):
         return [_compact(v) for v in value]
     return value
