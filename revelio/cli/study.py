@@ -69,7 +69,7 @@ def study(
     model's top 3 when the list is re-ranked after each result. It takes half an hour on two cores.
 
     --systems trains on all systems of the datasets but one and tests on that one, for each system. Beside the model stand
-    network_only (without its ranking trees), random, deviation_count (the component with the most anomalous figures), bm25,
+    random, deviation_count (the component with the most anomalous figures), bm25,
     lambda_rank (boosted trees that know no name), and today (the model of the settings, which may have been trained on the
     system). A dataset with frozen splits takes part with its training split. The mean weighs systems equally. Each
     DATASET/catalog.yaml holds the catalog of its records. --own 5 --own 20 adds the model after `revelio learn` from 5 and 20

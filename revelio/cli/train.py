@@ -47,10 +47,10 @@ def train(
         int,
         typer.Option(
             "--superpose",
-            help="Train on two faults at once, too: each incident laid over so many others, so that the report counts more.",
+            help="Train on two faults at once, too: each incident laid over so many others, so that the report counts.",
         ),
-    ] = 0,
-    epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 60,
+    ] = 2,
+    epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 20,
     catalog: Annotated[
         list[Path] | None,
         typer.Option("--catalog", help="Catalog file; of several datasets each takes one, and `bundled` is the bundled one."),
@@ -64,7 +64,7 @@ def train(
       revelio train --dataset data/three_apps --out var/model
       revelio train --dataset data/three_apps --out var/model --resume
       REVELIO_MODEL=var/model revelio serve
-      revelio train --dataset data/three_apps --superpose 1 --out var/model
+      revelio train --dataset data/three_apps --superpose 0 --out var/model
       revelio train --from MODEL --dataset data/three_apps --catalog bundled --dataset ours --catalog ours.yaml --out var/model
       torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
 

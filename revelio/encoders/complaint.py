@@ -74,7 +74,7 @@ def spoken(words: Words) -> Words:
 
 
 def shared(names: Words, telling: Floats, count: int, report: Words) -> Floats:
-    """``[count]``: how much of each name the report says: the mean over its words of how near the nearest word of the report is."""
+    """``[count]``: how much of each name the report says: the mean over its words of how near the report comes to each."""
     found, total = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
     if len(names.spelled) and len(report.spelled):
         near = np.clip((names.vectors @ report.vectors.T).max(axis=1), 0.0, 1.0) ** 2

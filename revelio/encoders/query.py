@@ -20,7 +20,7 @@ from revelio.encoders.group_ranks import share_below
 from revelio.encoders.identity_cache import cached_by_identity
 from revelio.encoders.inferred_reads import Reads, resolve_reads
 from revelio.encoders.items import items
-from revelio.encoders.matches import MATCHES, Matched, TemplateWords, match, matches, read_templates
+from revelio.encoders.matches import MATCHES, MATCHES_OF_REPORT, Matched, TemplateWords, match, matches, read_templates
 from revelio.encoders.mentions import Mentions
 from revelio.encoders.null_distribution import AlignedNulls, NullDistributions
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
@@ -47,6 +47,8 @@ FEATURES = (
 
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 _RARITY = [_COLUMN[name] for name in RARITY]
+OF_REPORT = (*TEXT, *COMPLAINT, *MATCHES_OF_REPORT)
+"""Features that compare with the report; 0 without one."""
 _COMPLAINT = slice(_COLUMN[COMPLAINT[0]], _COLUMN[COMPLAINT[0]] + len(COMPLAINT))
 _MATCHES = slice(_COLUMN[MATCHES[0]], _COLUMN[MATCHES[0]] + len(MATCHES))
 

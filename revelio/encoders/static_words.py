@@ -34,8 +34,8 @@ _SPOKEN = re.compile(r"(?=[^\W\d_]{3})[^\W\d_]*[aeiouyAEIOUY]|[^\W\d_\x00-\x7f]"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of several texts: ``spelled [W]`` in lower case, ``text_of [W]`` the text of each, ``vectors [W, S]`` of length 1,
-    and ``weight [W]``: how much each tells; frequent words tell little."""
+    """The words of several texts: ``spelled [W]`` in lower case, ``text_of [W]`` the text of each, ``vectors [W, S]`` of
+    length 1, and ``weight [W]``: how much each tells; frequent words tell little."""
 
     spelled: tuple[str, ...]
     text_of: Ints
@@ -73,10 +73,10 @@ class StaticWords:
         vectors: list[Floats] = []
         for number, (text, tokens) in enumerate(zip(texts, self._encoded(texts), strict=True)):
             ids: dict[int, list[int]] = {}
-            for token, word in zip(tokens.ids, tokens.word_ids, strict=True):
-                ids.setdefault(word, []).append(token)
+            for index, token in enumerate(tokens.ids):
+                ids.setdefault(tokens.token_to_word(index) or 0, []).append(token)
             for word, some in ids.items():
-                first, last = tokens.word_to_chars(word)
+                first, last = tokens.word_to_chars(word) or (0, 0)
                 spelled.append(text[first:last].lower())
                 text_of.append(number)
                 vectors.append(self._table[some].mean(axis=0) * self._scale)
