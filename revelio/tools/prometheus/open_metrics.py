@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from revelio.conventions import Profile, conventions
+from revelio.conventions import Profile
 from revelio.conventions.rendering import SEPARATOR, quoted
 from revelio.errors import SourceError
 from revelio.telemetry import Workers
@@ -86,9 +86,8 @@ class OpenMetrics:
             except SourceError:
                 self._known = (time.monotonic(), ())  # not asked again for a while: it is too big
                 raise
-            covered = {
-                m for use in profile.uses if use.convention in conventions() for m in conventions()[use.convention].metrics
-            }
+            followed = (profile.known[use.convention] for use in profile.uses if use.convention in profile.known)
+            covered = {metric for convention in followed for metric in convention.metrics}
             chosen, total, left = list[str](), 0.0, 0
             for count, name in sorted((count, labels.get("__name__", "")) for labels, count in counted):
                 if not re.fullmatch(r"[a-zA-Z_]\w*", name) or name in covered:
