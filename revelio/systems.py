@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from revelio.catalog import Catalog
-from revelio.clean_text import redact
 from revelio.conventions import Cadence
 from revelio.deadline import end, until
 from revelio.discovery.cadence import USUAL_S
 from revelio.errors import SourceError
 from revelio.merged import join, merge
 from revelio.progress import told
+from revelio.redaction import redact
 from revelio.settings import SystemSettings
 from revelio.sources import Source, Sources, make_sources, unconnected
 from revelio.telemetry import traced
@@ -49,6 +49,10 @@ class ToolState:
     tool: str
     up: bool
     detail: str
+
+    def __post_init__(self) -> None:
+        """What a backend says of itself may repeat what it was sent."""
+        object.__setattr__(self, "detail", redact(self.detail))
 
 
 class System:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from revelio.clean_text import redact
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, console, emit
 from revelio.errors import RevelioError
+from revelio.redaction import redact_address
 
 if TYPE_CHECKING:
     from revelio.coverage import Coverage
@@ -77,7 +77,9 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     except RevelioError as error:
         yield Finding("settings", "broken", str(error), "correct it; `revelio docs settings` lists every setting")
         return
-    yield Finding("settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact(settings.database)}")
+    yield Finding(
+        "settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact_address(settings.database)}"
+    )
     service = Service(settings)
     yield _try(
         "catalog", lambda: f"{len(service.catalog.tools)} tools, {len(service.catalog.templates)} templates", "correct the file"

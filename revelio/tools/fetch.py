@@ -12,10 +12,10 @@ from functools import cached_property
 import httpx
 from pydantic_core import from_json
 
-from revelio.clean_text import redact
 from revelio.clock_skew import disagreement
 from revelio.deadline import end
 from revelio.errors import SourceError
+from revelio.redaction import redact
 from revelio.settings import Backend
 from revelio.telemetry import traced
 from revelio.tools.access import Access

@@ -18,7 +18,6 @@ from webui.views.evidence import evidence_view
 from webui.views.filters import decimal, masked_words
 from webui.views.markdown import summary
 from webui.views.service_map import service_map
-from webui.views.settings import without_passwords
 from webui.views.similar import similar
 from webui.views.timeline import incident_timeline
 from webui.views.verdict import verdict
@@ -158,7 +157,7 @@ def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, 
         note=said.note if said else "",
         by=said.by if said else "",
         moved=moved,
-        failure=without_passwords(failure),
+        failure=failure,
     )
 
 

@@ -125,4 +125,5 @@ def _head(title: str) -> str:
 
 def _plain(text: str) -> str:
     """Text in one line in which no character is markup: what a report or a log says is shown, never followed."""
-    return re.sub(r"[\\`*\[\]<]|(?<!\w)_|_(?!\w)", r"\\\g<0>", " ".join(text.split()))
+    line = re.sub(r"[\\`*\[\]<@|~]|(?<!\w)_|_(?!\w)|:(?=//)|(?<=www)\.", r"\\\g<0>", " ".join(text.split()), flags=re.IGNORECASE)
+    return re.sub(r"^(\d*)([#>+=:.)-])", r"\1\\\2", line)

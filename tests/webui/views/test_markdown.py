@@ -62,6 +62,35 @@ def test_markup_in_a_report_or_a_cause_is_shown_as_text(client: TestClient, path
     assert re.findall(r'href="http://x', rendered) == []
 
 
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "# big",
+        "> said",
+        "- one",
+        "+ one",
+        "1. one",
+        "2) one",
+        "===",
+        "---",
+        "~~~ x",
+        "see https://x.test/a",
+        "WWW.x.test",
+        "<https://x.test>",
+        "[a]: https://x.test",
+        "| a | b |",
+    ],
+)
+def test_a_cause_is_no_heading_list_or_link(client: TestClient, cause: str) -> None:
+    address = asked(client, cause)
+    client.post(f"{address}/resolve", data={"cause": cause})
+    text = client.get(f"{address}/post-mortem.md").text
+    line = text.partition("## Cause")[2].splitlines()[2]
+    rendered = MarkdownIt("commonmark").enable("table").render(line)
+    assert html.unescape(rendered) == f"<p>{cause}</p>\n"
+    assert not re.search(r"(?i)https?://|www\.|\w@", line), "GitHub makes links of these"
+
+
 def test_link_and_summary_can_be_taken_without_scripts(client: TestClient) -> None:
     address = asked(client)
     text = client.get(address).text
