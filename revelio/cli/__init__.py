@@ -18,7 +18,7 @@ def main() -> None:
 
     try:
         with extras_for("this command", "testbed" if set(sys.argv[1:2]) & TESTBED_VERBS else ""):
-            build()()
+            build("".join(sys.argv[1:2]))()
     except RevelioError as error:
         complain(str(error))
         sys.exit(1)

@@ -17,8 +17,8 @@ from revelio.cli.output import Json, console, emit
 from revelio.errors import RevelioError
 
 if TYPE_CHECKING:
+    from revelio.answering import Answering
     from revelio.coverage import Coverage
-    from revelio.service import Service
     from revelio.settings import Settings
 
 State = Literal["good", "absent", "broken"]
@@ -69,7 +69,7 @@ def doctor(json: Json = False) -> None:
 
 
 def _examine(examined: Examined) -> Iterator[Finding]:
-    from revelio.service import Service
+    from revelio.answering import Answering
 
     yield Finding("python", "good", f"{sys.version.split()[0]} at {sys.executable}")
     try:
@@ -78,7 +78,7 @@ def _examine(examined: Examined) -> Iterator[Finding]:
         yield Finding("settings", "broken", str(error), "correct it; `revelio docs settings` lists every setting")
         return
     yield Finding("settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact(settings.database)}")
-    service = Service(settings)
+    service = Answering(settings)
     yield _try(
         "catalog", lambda: f"{len(service.catalog.tools)} tools, {len(service.catalog.templates)} templates", "correct the file"
     )
@@ -115,9 +115,9 @@ def _try(what: str, look: Callable[[], str], remedy: str) -> Finding:
         return Finding(what, "broken", str(error), remedy)
 
 
-def _incidents(service: Service, settings: Settings) -> Finding:
+def _incidents(service: Answering, settings: Settings) -> Finding:
     try:
-        found = service.recorded()
+        found = [service.incidents.get(incident) for incident in service.incidents.ids()]
     except RevelioError as error:
         return Finding("incidents", "absent", str(error), "mend or remove that file")
     if not found:
@@ -125,7 +125,7 @@ def _incidents(service: Service, settings: Settings) -> Finding:
     return Finding("incidents", "good", f"{len(found)} in {settings.incidents}")
 
 
-def _backends(service: Service, system: str, examined: Examined) -> Iterator[Finding]:
+def _backends(service: Answering, system: str, examined: Examined) -> Iterator[Finding]:
     from revelio.coverage import coverage
     from testbed.stack.project import ORDER
 

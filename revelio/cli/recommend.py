@@ -19,7 +19,7 @@ from revelio.cli.engine import (
     WindowOption,
     asked_time,
     choose_place,
-    open_service,
+    open_answering,
 )
 from revelio.cli.output import Json, console, emit
 
@@ -57,7 +57,7 @@ def recommend(
       revelio recommend --incident shop-1a2b3c4d5e --run
       pbpaste | revelio recommend - --json
     """
-    service = open_service(model)
+    service = open_answering(model)
     report = sys.stdin.read() if text == "-" else text
     place = choose_place(service, system, incident)
     if incident and not report:

@@ -15,7 +15,7 @@ from revelio.cli.engine import (
     asked_time,
     choose_place,
     look,
-    open_service,
+    open_answering,
 )
 from revelio.cli.output import Json, console, emit
 from revelio.errors import NotFoundError
@@ -45,7 +45,7 @@ def run(
       revelio run prometheus.cpu --bind container=cart --at 14:20 --window 20m
       revelio run 'rate(http_server_request_duration_seconds_count[10s])' --tool prometheus --system shop
     """
-    service = open_service()
+    service = open_answering()
     seen = look(service, *choose_place(service, system, incident), asked_time(since, at, window))
     wanted = _own_text(service.catalog, tool, query) if tool else _find(service.catalog, seen, query, _pairs(bind or []))
     result = service.run_query(seen, wanted)

@@ -29,10 +29,13 @@ class TemplatesLine:
 _LINE, _TEMPLATE = TypeAdapter(TemplatesLine), TypeAdapter(QueryTemplate)
 
 
-def templates_line(line: bytes, where: str) -> dict[str, QueryTemplate] | None:
-    """The templates of such a line by id; None for any other line. ``DatasetError`` starts with ``where``."""
-    if b'"revelio.templates/' not in line or not line.lstrip().startswith((b'{"templates"', b'{"format"')):
-        return None
+def is_templates_line(line: bytes) -> bool:
+    """Whether a line of a file holds templates, not a record."""
+    return b'"revelio.templates/' in line and line.lstrip().startswith((b'{"templates"', b'{"format"'))
+
+
+def templates_line(line: bytes, where: str) -> dict[str, QueryTemplate]:
+    """The templates of such a line by id. ``DatasetError`` starts with ``where``."""
     try:
         return {t.id: t for t in _LINE.validate_json(line).templates}
     except ValidationError as error:
