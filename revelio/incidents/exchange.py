@@ -112,7 +112,7 @@ class Record:
     """What went on around it through baseline and window, which is normal and the cause of nothing."""
     format: str = field(default=FORMAT)
 
-    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
     def incident(self, report: str | None = None) -> Incident:
         """The part that serving code may see. Without ``report`` the first recorded text is taken ("" when none)."""

@@ -23,10 +23,10 @@ class TemplatesLine:
     templates: tuple[QueryTemplate, ...]
     format: Literal["revelio.templates/1"] = "revelio.templates/1"
 
-    __pydantic_config__ = ConfigDict(extra="forbid")
+    __pydantic_config__ = ConfigDict(extra="forbid", defer_build=True)
 
 
-_LINE, _TEMPLATE = TypeAdapter(TemplatesLine), TypeAdapter(QueryTemplate)
+_LINE = TypeAdapter(TemplatesLine)
 
 
 def is_templates_line(line: bytes) -> bool:
@@ -49,7 +49,7 @@ def dump_templates(templates: Iterable[QueryTemplate]) -> Any:
 
 def reference(template: QueryTemplate, shared: Mapping[str, QueryTemplate]) -> Any:
     """How a candidate names its template: by id, or as a whole when the shared one of this id is another."""
-    return template.id if shared[template.id] == template else _TEMPLATE.dump_python(template, mode="json")
+    return template.id if shared[template.id] == template else dump_templates((template,))["templates"][0]
 
 
 def resolved(line: str | bytes, where: str, templates: Mapping[str, QueryTemplate]) -> Any:
