@@ -10,6 +10,7 @@ import typer
 from revelio.cli.catalog import settings_catalog
 from revelio.cli.datasets import with_catalogs
 from revelio.cli.engine import settings_with
+from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, emit, say, table
 from revelio.extras import extras_for
 
@@ -103,6 +104,7 @@ def replay_set(
     """
     from revelio.learning.replay_set import choose
 
+    check_writable(out / "manifest.json")
     with StepBars() as bars:
         written = choose(dataset, out, train=train, held_out=held_out, progress=bars.report)
     if json:
