@@ -26,7 +26,10 @@ State = Literal["good", "absent", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. ``absent`` limits what can be done; ``broken`` keeps Revelio from answering."""
+    """One thing that was looked at. ``absent`` limits what can be done.
+
+    ``broken`` keeps Revelio from answering, or from answering about a system that the settings name.
+    """
 
     what: str
     state: State
@@ -43,7 +46,8 @@ class Examined:
 
 
 def doctor(json: Json = False) -> None:
-    """Look at settings, model, incidents, live systems and optional parts. Exits with 1 when Revelio cannot answer at all.
+    """Look at settings, model, incidents, live systems and optional parts. Exits with 1 when anything is broken: settings
+    that cannot work, no model, a live system of which nothing can be asked.
 
     Of each live system it says which sources answer, which signals they hold, how many questions can be asked, why the
     others cannot, and what to set up to see more.
@@ -116,13 +120,17 @@ def _try(what: str, look: Callable[[], str], remedy: str) -> Finding:
 
 
 def _incidents(service: Answering, settings: Settings) -> Finding:
+    there = service.incidents.ids()
+    if not settings.incidents.is_dir():
+        return Finding("incidents", "broken", f"{settings.incidents} is no folder", "correct the setting `incidents`")
     try:
-        found = [service.incidents.get(incident) for incident in service.incidents.ids()]
+        for incident in there:
+            service.incidents.get(incident)
     except RevelioError as error:
         return Finding("incidents", "absent", str(error), "mend or remove that file")
-    if not found:
+    if not there:
         return Finding("incidents", "absent", f"none in {settings.incidents}", "revelio incidents import FILE --to DIR")
-    return Finding("incidents", "good", f"{len(found)} in {settings.incidents}")
+    return Finding("incidents", "good", f"{len(there)} in {settings.incidents}")
 
 
 def _backends(service: Answering, system: str, examined: Examined) -> Iterator[Finding]:
@@ -131,10 +139,15 @@ def _backends(service: Answering, system: str, examined: Examined) -> Iterator[F
 
     examined.systems[system] = seen = coverage(service.system(system))
     remedy = f"`revelio testbed up {system}` brings it up" if system in ORDER else ""
+    failing: State = "absent" if seen.templates.usable else "broken"
+    if not seen.sources:
+        remedy = f"name one in revelio.toml, under [systems.{system}.backends.prometheus], or let `revelio init` find them"
+        yield Finding(system, failing, "has no data source", remedy)
     for tool, source in seen.sources.items():
         good = source.state == "good"
         told = f"{source.detail}; {source.usable} of {source.of} questions can be asked" if good else source.detail
-        yield Finding(f"{system}: {tool}", "good" if good else "absent", told, "" if good else remedy)
+        state: State = "good" if good else "broken" if source.state == "broken" else failing
+        yield Finding(f"{system}: {tool}", state, told, "" if good else remedy)
 
 
 def print_coverage(system: str, seen: Coverage) -> None:

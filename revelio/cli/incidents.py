@@ -219,7 +219,10 @@ def _results(service: Answering, seen: Incident) -> tuple[RecordedResult, ...]:
 def _recorded() -> RecordedIncidents:
     from revelio.incidents.recorded import RecordedIncidents
 
-    return RecordedIncidents(settings_with().incidents)
+    folder = settings_with().incidents
+    if not folder.is_dir():
+        raise InvalidInputError(f"setting incidents is {folder}, which is no folder; `revelio incidents import FILE` makes it")
+    return RecordedIncidents(folder)
 
 
 def _writable(to: Path | None) -> Path:

@@ -40,7 +40,7 @@ def cli_page() -> str:
     """The help text of every verb."""
     root = typer.main.get_command(build())
     about = (
-        "Exit codes: 0 done, 1 failed, 2 wrong usage. Every verb has `--json`, with which an error is JSON on standard error, too. "
+        "Exit codes: 0 done, 1 failed, 2 wrong usage. Every verb has `--json`, with which errors are JSON on standard error. "
         "From `make reference`."
     )
     parts = [f"# Command line\n\n{about}\n"]
