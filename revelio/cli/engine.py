@@ -53,8 +53,10 @@ def choose_place(service: Answering, system: str | None, incident: str | None) -
         raise typer.BadParameter("name --system or --incident, not both")
     if not system and not incident:
         if len(service.systems) != 1:
-            there = ", ".join(service.systems) or "none is set up"
-            raise typer.BadParameter(f"name a live --system ({there}) or a recorded --incident")
+            there = ", ".join(service.systems) or "none is set up; `revelio init` does it"
+            raise typer.BadParameter(
+                f"name a recorded --incident (`revelio incidents list` shows them) or a live --system ({there})"
+            )
         return service.systems[0], None
     return system, incident
 

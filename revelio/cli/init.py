@@ -80,7 +80,9 @@ def init(
     if wrong or not any(f.up for f in found):
         told = "; ".join(f.detail if f.url in f.detail else f"{f.url} {f.detail}" for f in wrong)
         named = told or "no backend answers at its usual port on this machine"
-        raise NotFoundError(f"{named}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090")
+        raise NotFoundError(
+            f"{named.rstrip('?.')}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090"
+        )
     carried = project if project is not None else project_of(found, catalog)
     name = system or _name(carried) or "mine"
     _write(path, settings_text(name, carried, found), force=force)
@@ -133,7 +135,7 @@ def settings_text(name: str, project: str, found: Sequence[Found]) -> str:
     lines.append(f"project = {quoted(project or name)}   # {about}\n{_TIMES}")
     for one in found:
         mark = "" if one.up else "# "
-        note = one.detail if one.up else f"{one.detail} there when this was written"
+        note = one.detail if one.up else f"{one.detail} when this was written"
         lines.append(f"\n# {_one_line(note)}\n{mark}[systems.{quoted(name)}.backends.{one.name}]\n")
         lines += [f"{mark}{setting}\n" for setting in _settings(one)]
         if one.tool == "prometheus":

@@ -19,6 +19,7 @@ from revelio.cli.engine import (
 )
 from revelio.cli.output import Json, console, emit
 from revelio.errors import NotFoundError
+from revelio.suggestion import suggestion
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
@@ -86,10 +87,25 @@ def _find(catalog: Catalog, incident: Incident, wanted: str, pairs: tuple[tuple[
         raise NotFoundError(
             f"{wanted} can be asked of {len(fitting)} places; choose one: {choices}{', …' if len(fitting) > 8 else ''}"
         )
+    if misfit := _misfit([q for q in there if q.template.id == wanted], wanted, pairs):
+        raise NotFoundError(misfit)
     raise NotFoundError(
         f"no query {wanted!r} can be asked of {incident.system}; `revelio catalog list` shows the templates, "
         "`revelio recommend` gives ids, and --tool T takes QUERY as the tool's own text"
     )
+
+
+def _misfit(of_template: list[Query], wanted: str, pairs: tuple[tuple[str, str], ...]) -> str:
+    """What is wrong with the pairs, where the template can be asked about something else; "" where it cannot be asked at all."""
+    for blank, value in pairs if of_template else ():
+        blanks = dict.fromkeys(b for q in of_template for b, _ in q.bindings)
+        if blank not in blanks:
+            return f"{wanted} has no blank {blank!r}; " + (suggestion(blank, blanks) if blanks else "leave --bind out")
+        values = dict.fromkeys(v for q in of_template for b, v in q.bindings if b == blank)
+        if value not in values:
+            return f"{wanted} cannot be asked of {blank} {value!r}; {suggestion(value, values)}"
+    asked = " ".join(f"--bind {b}={v}" for b, v in pairs)
+    return f"{wanted} cannot be asked with {asked} at once; leave one of them out" if of_template else ""
 
 
 def _own_text(catalog: Catalog, tool: str, text: str) -> Query:
