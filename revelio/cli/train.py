@@ -74,31 +74,35 @@ def train(
     Every epoch adds a line to training.jsonl in the model folder. Under torchrun all processes train one model.
     """
     check_writable(out / "manifest.json")
-    with extras_for("training"):
-        from revelio.training.arguments import CONTINUED_LEARNING_RATE, LEARNING_RATE, TrainArguments
-        from revelio.training.train import train as fit
-
-    (first, its_catalog), *others = with_catalogs(dataset, catalog)
-    arguments = TrainArguments(
-        dataset=first,
-        out=out,
-        catalog=settings_catalog(),
-        dataset_catalog=its_catalog,
-        others=tuple(others),
-        start=start,
-        learning_rate=CONTINUED_LEARNING_RATE if start else LEARNING_RATE,
-        device=device.value,
-        resume=resume,
-        deterministic=deterministic,
-        seed=seed,
-        epochs=epochs,
-        partners=superpose,
-        fine_tune=fine_tune,
-        encoder=encoder,
-    )
+    main = os.environ.get("RANK", "0") == "0"
     with StepBars() as bars:
-        manifest = fit(arguments, bars.report)
-    if os.environ.get("RANK", "0") != "0":
+        report = bars.report if main else lambda what, done, total: None
+        report("load libraries", 0, 1)
+        with extras_for("training"):
+            from revelio.training.arguments import CONTINUED_LEARNING_RATE, LEARNING_RATE, TrainArguments
+            from revelio.training.train import train as fit
+
+        report("load libraries", 1, 1)
+        (first, its_catalog), *others = with_catalogs(dataset, catalog)
+        arguments = TrainArguments(
+            dataset=first,
+            out=out,
+            catalog=settings_catalog(),
+            dataset_catalog=its_catalog,
+            others=tuple(others),
+            start=start,
+            learning_rate=CONTINUED_LEARNING_RATE if start else LEARNING_RATE,
+            device=device.value,
+            resume=resume,
+            deterministic=deterministic,
+            seed=seed,
+            epochs=epochs,
+            partners=superpose,
+            fine_tune=fine_tune,
+            encoder=encoder,
+        )
+        manifest = fit(arguments, report)
+    if not main:
         return
     if json:
         emit({"model": manifest.name, "out": str(out), "metrics": manifest.metrics})

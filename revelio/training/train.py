@@ -76,12 +76,12 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
     tool_texts = {t.name: f"{t.title}. {t.about}".strip() for t in tools}
     noise = {m.name: m.noise_floor for t in tools for m in t.metrics}
     words = CachingEncoder(text)
-    reads = learn_reads(dataset.read("train"), catalog, words)
+    reads = learn_reads(log.each("read incidents", dataset.read("train")), catalog, words)
     encoder = QueryEncoder(words, tool_texts, noise, reads=reads)
-    known = _known(arguments, dataset, text, encoder)
+    known = _known(arguments, dataset, text, encoder, log)
     used = frozenset(e.id for e in known)
     pairs = tuple(superposed((i for i in dataset.read("train") if i.record.id in used), arguments.partners))
-    both = against_others(superposed_examples(pairs, arguments.catalog, text, encoder), known)
+    both = against_others(superposed_examples(log.each("superpose incidents", pairs), arguments.catalog, text, encoder), known)
     distributions, known = nulls(known), leave_one_out(known)
 
     unseen = _cross_validated(known, both, arguments, key, group, log)
@@ -168,9 +168,11 @@ def _ensemble(
     return Ensemble(members).eval()
 
 
-def _known(arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder) -> list[Example]:
+def _known(
+    arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder, log: TrainingLog
+) -> list[Example]:
     """The training examples, in an order that depends on the seed only."""
-    known = examples(dataset.read("train"), arguments.catalog, text, encoder)
+    known = examples(log.each("encode incidents", dataset.read("train")), arguments.catalog, text, encoder)
     known = sorted(known, key=lambda e: seeded(arguments.seed, e.id))[: math.ceil(len(known) * arguments.share)]
     if arguments.also:
         wanted = frozenset(arguments.also)

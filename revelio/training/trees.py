@@ -52,7 +52,7 @@ def fit_trees(
     rows: list[Floats] = []
     grades: list[Floats] = []
     for done, labelled in enumerate(incidents):
-        progress("read what trees learn from", done, done + 1)
+        progress("read what trees learn from", done, 0)
         for matches, graded in _examples(labelled, catalog, encoder):
             chosen = _chosen(matches, graded, rng)
             rows.append(matches[chosen])
