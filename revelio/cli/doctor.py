@@ -15,6 +15,7 @@ from revelio.clean_text import redact
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, console, emit
 from revelio.errors import RevelioError
+from revelio.extras import how_to_install
 
 if TYPE_CHECKING:
     from revelio.answering import Answering
@@ -182,7 +183,7 @@ def _optional_parts() -> Iterator[Finding]:
         if find_spec(module) is None:
             extra = "train" if module == "torch" else "testbed"
             told = f"{module} is not installed; only `{verbs}` needs it"
-            yield Finding(part, "absent", told, f"pip install 'revelio[{extra}]'")
+            yield Finding(part, "absent", told, how_to_install(extra))
         else:
             yield Finding(part, "good", f"{module} is installed")
     docker = shutil.which("docker")
