@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, requires
 
 from revelio.errors import MissingExtraError
 
@@ -58,6 +57,8 @@ def how_to_install(extra: str) -> str:
 
     It names these packages and not Revelio: from a checkout, a file or an index of one's own, Revelio is there already.
     """
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415 -- 10 ms that only what is missing costs
+
     try:
         told = [r.partition(";") for r in requires(DISTRIBUTION) or ()]
     except PackageNotFoundError:
