@@ -12,6 +12,7 @@ import typer
 from revelio.cli.catalog import settings_catalog
 from revelio.cli.datasets import with_catalogs
 from revelio.cli.engine import ModelOption, settings_with
+from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, complain, console, emit, say
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def evaluate(
         if name not in SPLITS:
             raise typer.BadParameter(f"no split {name!r}; choose from: {', '.join(SPLITS)}")
     for path in (html, details):
-        if path and not path.parent.is_dir():
-            raise typer.BadParameter(f"{path.parent} is not a folder; create it first")
+        if path:
+            check_writable(path)
     wanted = dataset or ([DATASET, TWO_AT_ONCE] if listening else [DATASET])
     data, default = open_datasets(with_catalogs(wanted, catalog)), settings_catalog()
     tools = data.all_tools(default)

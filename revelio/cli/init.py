@@ -89,7 +89,9 @@ def init(
         places = [(redact_address(f.url), f.detail) for f in wrong]
         told = "; ".join(detail if place in detail else f"{place} {detail}" for place, detail in places)
         named = told or "no backend answers at its usual port on this machine"
-        raise NotFoundError(f"{named}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090")
+        raise NotFoundError(
+            f"{named.rstrip('?.')}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090"
+        )
     chosen = Project(project, "given") if project is not None else _chosen(project_of(found, catalog), ask=not json)
     carried = chosen.name
     name = system or _name(carried) or "mine"
@@ -165,7 +167,7 @@ def settings_text(name: str, project: str, found: Sequence[Found], reason: str =
     lines.append(f"{why}project = {quoted(project or name)}   # {about}\n{_TIMES}")
     for one in found:
         mark = "" if one.up else "# "
-        note = one.detail if one.up else f"{one.detail} there when this was written"
+        note = one.detail if one.up else f"{one.detail} when this was written"
         lines.append(f"\n# {_one_line(note)}\n{mark}[systems.{quoted(name)}.backends.{one.name}]\n")
         lines += [f"{mark}{setting}\n" for setting in _settings(one)]
         if one.tool == "prometheus":

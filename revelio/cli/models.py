@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from revelio.cli.engine import settings_with
+from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, emit, say, table
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def replay_set(
     """
     from revelio.learning.replay_set import choose
 
+    check_writable(out / "manifest.json")
     with StepBars() as bars:
         written = choose(dataset, out, train=train, held_out=held_out, progress=bars.report)
     if json:

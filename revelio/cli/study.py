@@ -13,6 +13,7 @@ from revelio.cli.catalog import settings_catalog
 from revelio.cli.datasets import with_catalogs
 from revelio.cli.engine import settings_with
 from revelio.cli.evaluate import DATASET, show
+from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, complain, emit, say, table
 from revelio.cli.train import Device
 from revelio.errors import InvalidInputError
@@ -33,7 +34,7 @@ def study(
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     encoder: Annotated[
         Path | None,
-        typer.Option("--encoder", help="A model folder whose report encoder the variants share."),
+        typer.Option("--encoder", exists=True, file_okay=False, help="A model folder whose report encoder the variants share."),
     ] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     transfer: Annotated[
@@ -101,6 +102,8 @@ def study(
     if transfer or strangers:
         _transfer(arguments, only, html, json)
         return
+    if html:
+        check_writable(html)
     with StepBars() as bars:
         found = compare(arguments, only or (), bars.report)
     if html:

@@ -79,16 +79,16 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
     tool_texts = {t.name: f"{t.title}. {t.about}".strip() for t in tools}
     noise = {m.name: m.noise_floor for t in tools for m in t.metrics}
     words = CachingEncoder(text)
-    reads = learn_reads(dataset.read("train"), catalog, words)
+    reads = learn_reads(log.each("read incidents", dataset.read("train")), catalog, words)
     if group.is_main:
         copy_or_distil(out, arguments.encoder or arguments.start, log.say)
     group.barrier()
     static = load_static_words(out / artifact.WORDS, out / artifact.TOKENIZER)
     encoder = QueryEncoder(words, tool_texts, noise, reads=reads, words=static)
-    known = _known(arguments, dataset, text, encoder)
+    known = _known(arguments, dataset, text, encoder, log)
     used = frozenset(e.id for e in known)
     pairs = tuple(superposed((i for i in dataset.read("train") if i.record.id in used), arguments.partners))
-    both = against_others(superposed_examples(pairs, arguments.catalog, text, encoder), known)
+    both = against_others(superposed_examples(log.each("superpose incidents", pairs), arguments.catalog, text, encoder), known)
     distributions, known = nulls(known), leave_one_out(known)
 
     unseen = _cross_validated(known, both, arguments, key, group, log)
@@ -167,9 +167,11 @@ def _ensemble(
     return Ensemble(members).eval()
 
 
-def _known(arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder) -> list[Example]:
+def _known(
+    arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder, log: TrainingLog
+) -> list[Example]:
     """The training examples, in an order that depends on the seed only."""
-    known = examples(_also_misdirected(dataset), arguments.catalog, text, encoder)
+    known = examples(log.each("encode incidents", _also_misdirected(dataset)), arguments.catalog, text, encoder)
     known = sorted(known, key=lambda e: seeded(arguments.seed, e.id))[: math.ceil(len(known) * arguments.share)]
     if arguments.also:
         wanted = frozenset(arguments.also)

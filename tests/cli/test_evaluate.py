@@ -105,14 +105,6 @@ def test_details_have_a_line_for_each_incident_and_report(revelio: CommandLine, 
     assert "details" not in ran.json
 
 
-def test_details_in_a_folder_that_does_not_exist_are_refused_before_the_evaluation(
-    revelio: CommandLine, folder: Path, tmp_path: Path
-) -> None:
-    ran = revelio("eval", "--dataset", folder, "--details", tmp_path / "gone" / "details.jsonl")
-    assert ran.code == 2
-    assert "not a folder" in " ".join(ran.err.split())
-
-
 def test_several_datasets_need_a_catalog_each(revelio: CommandLine, folder: Path, tmp_path: Path) -> None:
     other = dataset(tmp_path / "other", record("d", "repeat", "cart", TEXTS))
     (other / "catalog.yaml").write_text(CATALOG_YAML)
