@@ -1,0 +1,124 @@
+"""The cause in one sentence, from results and the snapshot: the same on the page, in the terminal, in messages and in the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+from typing import Literal
+
+from revelio.numbers import format_duration
+from revelio.presentation.facts import Fact, Words, component_of, fact_of, felt, lowered, new_error, quoted, sentence, written
+from revelio.types import RankedQuery, Recommendation
+
+CauseKind = Literal["fault", "two_faults", "untested", "no_fault", "no_evidence"]
+
+RIVAL = 0.5
+"""A second query is told of from this share of the first one's probability on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What an answer says in a sentence, and the one next step. ``facts`` are what it rests on, none where nothing shows a cause.
+
+    ``kind`` is ``untested`` where the most probable query has no result yet and the snapshot does not show it either.
+    """
+
+    kind: CauseKind
+    words: Words
+    step: str
+    facts: tuple[Fact, ...] = ()
+
+    @property
+    def since(self) -> float | None:
+        """When what it names began, in Unix seconds; None where that is not known."""
+        return next((f.since for f in self.facts if f.since is not None), None)
+
+    def text(self, zone: tzinfo | None = UTC) -> str:
+        """The sentence and the next step, with times in ``zone``, that of this machine when None."""
+        return f"{written(self.words, zone)} Next: {self.step}."
+
+
+def cause_sentence(answer: Recommendation, zone: tzinfo | None = UTC) -> str:
+    """What an answer says, in one sentence and a next step."""
+    return cause(answer).text(zone)
+
+
+def cause(answer: Recommendation) -> Cause:
+    """What the queries in the order given say about the cause. It names none where nothing points at a fault."""
+    said = {"fault": _fault, "no_fault": _no_fault, "no_evidence": _no_evidence}[answer.outcome](answer)
+    return replace(said, words=sentence(said.words, frozenset(f.component for f in said.facts)))
+
+
+def _fault(answer: Recommendation) -> Cause:
+    lead = answer.queries[0]
+    fact = fact_of(lead, answer.incident.evidence)
+    if fact is None:
+        return _untested(answer, lead)
+    rival = _rival(answer, lead, fact)
+    if rival is not None and rival.component != fact.component:
+        return Cause("two_faults", (*fact.words, "; also, ", *rival.words), fact.step, (fact, rival))
+    more = rival.words if rival else _consequence(answer, fact)
+    return Cause("fault", (*fact.words, "; ", *more) if more else fact.words, fact.step, (fact,))
+
+
+def _rival(answer: Recommendation, lead: RankedQuery, fact: Fact) -> Fact | None:
+    """What another query shows that is nearly as probable."""
+    for ranked in answer.queries[1:]:
+        if ranked.answered and ranked.probability >= RIVAL * lead.probability:
+            other = fact_of(ranked, answer.incident.evidence)
+            if other is not None and other.words != fact.words:
+                return other
+    return None
+
+
+def _consequence(answer: Recommendation, fact: Fact) -> Words:
+    """What followed: the error that the component logs since then, else what users feel, else what else is wrong with it."""
+    evidence = answer.incident.evidence
+    error = new_error(fact.component, evidence) if fact.kind != "log" and fact.since is not None else None
+    if error is not None and fact.since is not None and error[1] >= fact.since:
+        later = round(error[1] - fact.since)
+        return (f"{error[0]}, the first {f'{format_duration(later * 1000.0)} later' if later else 'at once'}",)
+    users = felt(evidence)
+    if users is not None:
+        return users.words if users.words != fact.words else ()
+    others = (fact_of(q, evidence) for q in answer.queries[1:] if q.answered and fact.component in _targets(q))
+    first, *rest = next((f.words for f in others if f and f.kind == "figure" and _follows(f, fact)), ("",))
+    return (lowered(str(first)), *rest) if first else ()
+
+
+def _follows(one: Fact, fact: Fact) -> bool:
+    return one.since is not None and fact.since is not None and one.since >= fact.since
+
+
+def _targets(ranked: RankedQuery) -> tuple[str, ...]:
+    return tuple(e.name.partition(": ")[0] for e in ranked.query.entities)
+
+
+def _untested(answer: Recommendation, lead: RankedQuery) -> Cause:
+    """Nothing that was seen shows a cause: say where to look, and no more."""
+    if lead.answered:
+        return Cause("untested", ("no result so far shows the cause",), "run the next queries")
+    where = component_of(lead.query) or answer.incident.system
+    ran = "no result so far shows the cause" if any(q.answered for q in answer.queries) else "nothing was run yet"
+    return Cause(
+        "untested", (f"{ran}; the most likely place is {where} ({lead.probability:.0%})",), f"run {quoted(lead.query.title)}"
+    )
+
+
+def _no_fault(answer: Recommendation) -> Cause:
+    ran = [q for q in answer.queries if q.answered]
+    facts = [fact for q in ran if (fact := fact_of(q, answer.incident.evidence))]
+    said = f"nothing points at a fault ({answer.no_fault_probability:.0%})"
+    words: Words = (said,)
+    if facts:
+        first, *rest = facts[0].words
+        words = (f"{said}; the largest deviation is {lowered(str(first))}", *rest)
+    elif ran:
+        words = (f"{said}; {'the one result is' if len(ran) == 1 else f'all {len(ran)} results are'} normal",)
+    return Cause("no_fault", words, "if it goes on, ask again with the time at which it was seen")
+
+
+def _no_evidence(answer: Recommendation) -> Cause:
+    silent = ", ".join(answer.degraded)
+    why = f"{silent} did not answer" if silent else "no data source reports anything of this system"
+    return Cause("no_evidence", (f"too little data to tell: {why}",), f"check the data sources of {answer.incident.system}")
