@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from revelio import __version__
 from revelio.errors import InvalidInputError, RevelioError
-from revelio.presentation import evidence_panels, text_view, time_lines
+from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.store import SavedAnswer
@@ -63,6 +63,9 @@ class AnswerView(BaseModel):
 
     recommendation_id: str
     system: str
+    cause: str = Field(
+        description="The cause in a sentence with the next step, from evidence; it names none where nothing shows one"
+    )
     no_fault_probability: float
     nothing_wrong: float = Field(description="Deprecated: use no_fault_probability")
     time: list[str] = Field(description="The window, when the problem began, and other times to ask about")
@@ -178,6 +181,7 @@ def _answer(saved: SavedAnswer) -> AnswerView:
     return AnswerView(
         recommendation_id=saved.id,
         system=answer.incident.system,
+        cause=cause_sentence(answer),
         no_fault_probability=round(answer.no_fault_probability, 4),
         nothing_wrong=round(answer.no_fault_probability, 4),
         time=list(time_lines(answer)) if saved.recorded is None else [],

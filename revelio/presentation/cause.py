@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Literal
 
+from revelio.anomaly import SIGNIFICANT
 from revelio.numbers import format_duration
 from revelio.presentation.facts import Fact, Words, component_of, fact_of, felt, lowered, new_error, quoted, sentence, written
 from revelio.types import RankedQuery, Recommendation
@@ -44,15 +45,18 @@ def cause_sentence(answer: Recommendation, zone: tzinfo | None = UTC) -> str:
 
 
 def cause(answer: Recommendation) -> Cause:
-    """What the queries in the order given say about the cause. It names none where nothing points at a fault."""
+    """What the first query says that was not run in vain. It names no cause where nothing points at a fault.
+
+    Whether queries are in their original order or re-ranked, the same one comes first: normal results are passed over.
+    """
     said = {"fault": _fault, "no_fault": _no_fault, "no_evidence": _no_evidence}[answer.outcome](answer)
     return replace(said, words=sentence(said.words, frozenset(f.component for f in said.facts)))
 
 
 def _fault(answer: Recommendation) -> Cause:
-    lead = answer.queries[0]
-    fact = fact_of(lead, answer.incident.evidence)
-    if fact is None:
+    lead = next((q for q in answer.queries if not (q.result and q.answered and q.result.signal < SIGNIFICANT)), None)
+    fact = fact_of(lead, answer.incident.evidence) if lead else None
+    if lead is None or fact is None:
         return _untested(answer, lead)
     rival = _rival(answer, lead, fact)
     if rival is not None and rival.component != fact.component:
@@ -63,8 +67,8 @@ def _fault(answer: Recommendation) -> Cause:
 
 def _rival(answer: Recommendation, lead: RankedQuery, fact: Fact) -> Fact | None:
     """What another query shows that is nearly as probable."""
-    for ranked in answer.queries[1:]:
-        if ranked.answered and ranked.probability >= RIVAL * lead.probability:
+    for ranked in answer.queries:
+        if ranked is not lead and ranked.answered and ranked.probability >= RIVAL * lead.probability:
             other = fact_of(ranked, answer.incident.evidence)
             if other is not None and other.words != fact.words:
                 return other
@@ -81,22 +85,23 @@ def _consequence(answer: Recommendation, fact: Fact) -> Words:
     users = felt(evidence)
     if users is not None:
         return users.words if users.words != fact.words else ()
-    others = (fact_of(q, evidence) for q in answer.queries[1:] if q.answered and fact.component in _targets(q))
-    first, *rest = next((f.words for f in others if f and f.kind == "figure" and _follows(f, fact)), ("",))
+    others = (fact_of(q, evidence) for q in answer.queries if q.answered and fact.component in _targets(q))
+    first, *rest = next((f.words for f in others if f and _follows(f, fact)), ("",))
     return (lowered(str(first)), *rest) if first else ()
 
 
 def _follows(one: Fact, fact: Fact) -> bool:
-    return one.since is not None and fact.since is not None and one.since >= fact.since
+    known = one.since is not None and fact.since is not None and one.since >= fact.since
+    return known and one.kind == "figure" and one.words != fact.words
 
 
 def _targets(ranked: RankedQuery) -> tuple[str, ...]:
     return tuple(e.name.partition(": ")[0] for e in ranked.query.entities)
 
 
-def _untested(answer: Recommendation, lead: RankedQuery) -> Cause:
+def _untested(answer: Recommendation, lead: RankedQuery | None) -> Cause:
     """Nothing that was seen shows a cause: say where to look, and no more."""
-    if lead.answered:
+    if lead is None:
         return Cause("untested", ("no result so far shows the cause",), "run the next queries")
     where = component_of(lead.query) or answer.incident.system
     ran = "no result so far shows the cause" if any(q.answered for q in answer.queries) else "nothing was run yet"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from revelio.clean_text import printable
-from revelio.presentation import evidence_panels, text_view, time_lines
+from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
 from revelio.store import Feedback, SavedAnswer, Verdict
 from revelio.types import Evidence, RankedQuery, Result, fill
 
@@ -36,7 +36,7 @@ def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "") -> Me
     ``page`` is the address of the whole answer; ``doing`` says what is going on right now.
     """
     answer = saved.recommendation
-    blocks: list[Block] = [_rich(_head(saved))]
+    blocks: list[Block] = [_rich(_head(saved)), _rich([_text(cause_sentence(answer), bold=True)])]
     if saved.recorded is None:
         blocks.append(_rich([_text("\n".join(time_lines(answer)), italic=True)]))
     for name in answer.degraded:
@@ -156,8 +156,7 @@ def _button(words: str, label: str, action: str, value: str) -> Block:
 
 def _summary(saved: SavedAnswer) -> str:
     answer = saved.recommendation
-    found = "; ".join(f"{q.rank}. {q.query.title} ({q.probability:.0%})" for q in answer.queries[:TOP]) or "no queries"
-    return escape(cut(f"Revelio on {saved.recorded or answer.incident.system}: {found}", MAX_TEXT))
+    return escape(cut(f"Revelio on {saved.recorded or answer.incident.system}: {cause_sentence(answer)}", MAX_TEXT))
 
 
 def _outcome(result: Result) -> str:
