@@ -168,7 +168,7 @@ class CauseView(BaseModel):
     )
     sentence: str = Field(description="What happened to what, from which value to which, since when; times of day are in UTC")
     next_step: str = Field(description="The one thing to do next")
-    components: list[str] = Field(description="What is wrong, where something is named")
+    components: list[str] = Field(description="What looks wrong, or where to look first")
     since: float | None = Field(description="When it began, in Unix seconds; null where that is not known")
 
 
@@ -277,7 +277,7 @@ def _cause(recommendation: Recommendation) -> CauseView:
         kind=said.kind,
         sentence=written(said.words),
         next_step=said.step,
-        components=[fact.component for fact in said.facts],
+        components=list(said.components),
         since=said.since,
     )
 

@@ -22,12 +22,19 @@ class Cause:
     """What an answer says in a sentence, and the one next step. ``facts`` are what it rests on, none where nothing shows a cause.
 
     ``kind`` is ``untested`` where the most probable query has no result yet and the snapshot does not show it either.
+    ``queries`` are those that it speaks of: one for each fact, or the one to run first.
     """
 
     kind: CauseKind
     words: Words
     step: str
     facts: tuple[Fact, ...] = ()
+    queries: tuple[RankedQuery, ...] = ()
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """What looks wrong, or where to look first."""
+        return tuple(f.component for f in self.facts) or tuple(component_of(q.query) for q in self.queries)
 
     @property
     def since(self) -> float | None:
@@ -59,19 +66,20 @@ def _fault(answer: Recommendation) -> Cause:
     if lead is None or fact is None:
         return _untested(answer, lead)
     rival = _rival(answer, lead, fact)
-    if rival is not None and rival.component != fact.component:
-        return Cause("two_faults", (*fact.words, "; also, ", *rival.words), fact.step, (fact, rival))
-    more = rival.words if rival else _consequence(answer, fact)
-    return Cause("fault", (*fact.words, "; ", *more) if more else fact.words, fact.step, (fact,))
+    if rival is not None and rival[1].component != fact.component:
+        query, other = rival
+        return Cause("two_faults", (*fact.words, "; also, ", *other.words), fact.step, (fact, other), (lead, query))
+    more = rival[1].words if rival else _consequence(answer, fact)
+    return Cause("fault", (*fact.words, "; ", *more) if more else fact.words, fact.step, (fact,), (lead,))
 
 
-def _rival(answer: Recommendation, lead: RankedQuery, fact: Fact) -> Fact | None:
+def _rival(answer: Recommendation, lead: RankedQuery, fact: Fact) -> tuple[RankedQuery, Fact] | None:
     """What another query shows that is nearly as probable."""
     for ranked in answer.queries:
         if ranked is not lead and ranked.answered and ranked.probability >= RIVAL * lead.probability:
             other = fact_of(ranked, answer.incident.evidence)
             if other is not None and other.words != fact.words:
-                return other
+                return ranked, other
     return None
 
 
@@ -103,11 +111,10 @@ def _untested(answer: Recommendation, lead: RankedQuery | None) -> Cause:
     """Nothing that was seen shows a cause: say where to look, and no more."""
     if lead is None:
         return Cause("untested", ("no result so far shows the cause",), "run the next queries")
-    where = component_of(lead.query) or answer.incident.system
+    where = component_of(lead.query, answer.incident.system)
     ran = "no result so far shows the cause" if any(q.answered for q in answer.queries) else "nothing was run yet"
-    return Cause(
-        "untested", (f"{ran}; the most likely place is {where} ({lead.probability:.0%})",), f"run {quoted(lead.query.title)}"
-    )
+    words = f"{ran}; the most likely place is {where} ({lead.probability:.0%})"
+    return Cause("untested", (words,), f"run {quoted(lead.query.title)}", queries=(lead,))
 
 
 def _no_fault(answer: Recommendation) -> Cause:
