@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Literal
 
-from revelio.anomaly import SIGNIFICANT
 from revelio.numbers import format_duration
 from revelio.presentation.facts import Fact, Words, component_of, fact_of, felt, lowered, new_error, quoted, sentence, written
 from revelio.types import RankedQuery, Recommendation
@@ -61,7 +60,7 @@ def cause(answer: Recommendation) -> Cause:
 
 
 def _fault(answer: Recommendation) -> Cause:
-    lead = next((q for q in answer.queries if not (q.result and q.answered and q.result.signal < SIGNIFICANT)), None)
+    lead = next((q for q in answer.queries if q.anomalous or not q.answered), None)
     fact = fact_of(lead, answer.incident.evidence) if lead else None
     if lead is None or fact is None:
         return _untested(answer, lead)
@@ -132,5 +131,8 @@ def _no_fault(answer: Recommendation) -> Cause:
 
 def _no_evidence(answer: Recommendation) -> Cause:
     silent = ", ".join(answer.degraded)
-    why = f"{silent} did not answer" if silent else "no data source reports anything of this system"
+    evidence = answer.incident.evidence
+    felt = "nothing that users feel was seen: no request, call, trace or log line"
+    why = "no data source reports anything of this system" if not evidence.shows else felt
+    why = f"{silent} did not answer" if silent else why
     return Cause("no_evidence", (f"too little data to tell: {why}",), f"check the data sources of {answer.incident.system}")

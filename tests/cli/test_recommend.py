@@ -61,7 +61,7 @@ def test_a_report_may_come_on_standard_input(desk: CommandLine, monkeypatch: pyt
 
 def test_silent_sources_and_abstention_are_said(desk: CommandLine) -> None:
     out = desk("recommend", "all fine", "--incident", "shop-0002").out
-    assert "83%" in out
+    assert "93%" in out
     assert "elasticsearch did not answer" in out
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from revelio.anomaly import SIGNIFICANT
 from revelio.presentation import CauseKind, cause
 from revelio.presentation.facts import Words
 from revelio.types import Evidence, Recommendation
@@ -73,7 +72,7 @@ def _step(answer: Recommendation, kind: CauseKind, *, to_run: int, found: bool, 
         return "sources"
     if resolved or found:
         return "none" if resolved else "resolve"
-    shown = any(q.result and q.answered and q.result.signal >= SIGNIFICANT for q in answer.queries)
+    shown = any(q.anomalous for q in answer.queries)
     if kind in ("fault", "two_faults") and shown:
         return "look"
     return "run" if to_run else "none"

@@ -25,13 +25,8 @@ class Fact:
 
 def written(words: Words, zone: tzinfo | None = UTC) -> str:
     """The words as one text, moments as times of day in ``zone`` (that of this machine when None), named once."""
-    moments = [part for part in words if isinstance(part, float)]
-    name = f" {_at(moments[-1], zone):%Z}".rstrip() if moments else ""
-    last = max((i for i, part in enumerate(words) if isinstance(part, float)), default=-1)
-    return "".join(
-        part if isinstance(part, str) else f"{_at(part, zone):%H:%M:%S}{name if i == last else ''}"
-        for i, part in enumerate(words)
-    )
+    last = max((i for i, part in enumerate(words) if not isinstance(part, str)), default=-1)
+    return "".join(part if isinstance(part, str) else _clock(part, zone, named=i == last) for i, part in enumerate(words))
 
 
 def since(moment: float | None) -> Words:
@@ -63,5 +58,6 @@ def quoted(text: str) -> str:
     return f"“{flat if len(flat) <= _QUOTED else f'{flat[: _QUOTED - 1]}…'}”"
 
 
-def _at(moment: float, zone: tzinfo | None) -> datetime:
-    return datetime.fromtimestamp(moment, UTC).astimezone(zone)
+def _clock(moment: float, zone: tzinfo | None, *, named: bool) -> str:
+    at = datetime.fromtimestamp(moment, UTC).astimezone(zone)
+    return f"{at:%H:%M:%S} {at:%Z}".rstrip() if named else f"{at:%H:%M:%S}"
