@@ -206,11 +206,12 @@ def _ranked(ranked: RankedQuery) -> RankedView:
 
 
 def _evidence(result: Result, evidence: Evidence) -> EvidenceView:
+    shown = evidence_panels(result, evidence)
     return EvidenceView(
-        summary=result.summary if result.error is None else f"Not run: {result.error}",
+        summary=shown.summary if result.error is None else f"Not run: {result.error}",
         signal=result.signal,
         reason=result.reason,
-        text=text_view(evidence_panels(result, evidence), lines=20, width=200),
+        text=text_view(shown, lines=20, width=200),
         columns=list(result.columns),
         # What JSON cannot write (NaN, infinity) is written as text.
         rows=[[c if not isinstance(c, float) or abs(c) < float("inf") else str(c) for c in row] for row in result.rows[:_ROWS]],

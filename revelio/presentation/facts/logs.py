@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from revelio.presentation.facts.fact import Fact, Words, quoted, since, times
+from revelio.presentation.facts.fact import Fact, quoted, since, times
 from revelio.presentation.facts.figures import component_of
 from revelio.presentation.rows import rows_by_role
 from revelio.tools.log_patterns import PROBLEMS, level_of, mask
@@ -29,7 +29,7 @@ def log_line(query: Query, evidence: Evidence, result: Result | None) -> Fact | 
     known = [p for p in evidence.logs if not names or p.entity.name in names]
     if result and result.kind == "exceptions":
         return _exception(result)
-    found = _from_result(result, evidence) if result else ()
+    found = patterns_of(result, evidence) if result else ()
     return worst(found or known, component_of(query))
 
 
@@ -43,7 +43,7 @@ def worst(patterns: Iterable[LogPattern], component: str = "") -> Fact | None:
     name = first.entity.name or component
     at = first.first_seen if first.baseline_count == 0 else None
     step = f"read the lines of {name} around the first of them, and the code that writes them"
-    return Fact("log", name, (*_said(first, seen, name), *_often(first, at)), at, step)
+    return Fact("log", name, (f"{_said(first, seen, name)}{_often(first)}", *since(at)), at, step)
 
 
 def new_error(component: str, evidence: Evidence) -> tuple[str, float] | None:
@@ -67,19 +67,18 @@ def _exception(result: Result) -> Fact | None:
     return Fact("log", name, (words,), None, f"read the code of {name}{place}")
 
 
-def _said(line: LogPattern, others: Sequence[LogPattern], name: str) -> Words:
+def _said(line: LogPattern, others: Sequence[LogPattern], name: str) -> str:
     """The line; one of a database with the statement that it was about, which it logs beside it."""
     message = _clean(line.example or line.pattern)
     for other in others:
         statement = _STATEMENT.search(other.example or other.pattern)
         if statement and other.entity == line.entity:
-            return (f"{name} rejects {quoted(statement[1])}: {quoted(message)}",)
-    return (f"{name} logs {quoted(message)}",)
+            return f"{name} rejects {quoted(statement[1])}: {quoted(message)}"
+    return f"{name} logs {quoted(message)}"
 
 
-def _often(line: LogPattern, at: float | None) -> Words:
-    before = "" if line.baseline_count == 0 else f" ({line.baseline_count:,} before)"
-    return (f" {times(line.count)}{before}", *since(at))
+def _often(line: LogPattern) -> str:
+    return f" {times(line.count)}{f' ({line.baseline_count:,} before)' if line.baseline_count else ''}"
 
 
 def _clean(text: str) -> str:
@@ -87,7 +86,7 @@ def _clean(text: str) -> str:
     return _PREFIX.sub("", first) or first
 
 
-def _from_result(result: Result, evidence: Evidence) -> tuple[LogPattern, ...]:
+def patterns_of(result: Result, evidence: Evidence) -> tuple[LogPattern, ...]:
     """The lines of a result as patterns. Where the snapshot knows a pattern, its counts and its first line are used."""
     known = {(p.entity.name, level_of(p.level), p.pattern): p for p in evidence.logs}
     found: dict[tuple[str, str, str], LogPattern] = {}
