@@ -89,12 +89,13 @@ def _show(screen: Console, answer: Recommendation, where: str, *, recorded: bool
     """What the answer says, then the queries, then how it came about; ``where`` are the options that ask there again."""
     from rich.text import Text
 
-    from revelio.presentation import time_lines
+    from revelio.presentation import cause_sentence, time_lines
 
     incident = answer.incident
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(incident.opened_at))
     source = f"recorded incident {incident.id}" if recorded else "live"
     screen.print(Text(f"{incident.system} · {source} · {when} · model {answer.model} · {answer.took_ms:.0f} ms", "dim"))
+    screen.print(Text(cause_sentence(answer, zone=None), "bold"))
     no_fault = f"Probability of no fault: {answer.no_fault_probability:.0%}"
     screen.print(Text(no_fault, "bold yellow" if answer.no_fault_likely else ""))
     for name in answer.degraded:

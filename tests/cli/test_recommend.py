@@ -101,7 +101,7 @@ def test_an_empty_report_on_standard_input_is_not_replaced(desk: CommandLine, mo
 
 def test_silent_sources_and_abstention_are_said(desk: CommandLine) -> None:
     out = desk("recommend", "all fine", "--incident", "shop-0002").out
-    assert "83%" in out
+    assert "93%" in out
     assert "elasticsearch did not answer" in out
 
 

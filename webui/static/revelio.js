@@ -3,6 +3,11 @@
 import { busy, reachable, settle, unreachable } from "./forms.js";
 import { say } from "./strings.js";
 
+// Of the times of a page, one names the zone of all.
+const STYLES = {
+  time: { timeStyle: "medium" },
+  zone: { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" },
+};
 const DRAFT = "revelio-draft";
 const language = document.documentElement.lang;
 
@@ -91,7 +96,7 @@ export function reveal(root) {
   for (const button of root.querySelectorAll("button[hidden]")) if (!("minutes" in button.dataset)) button.hidden = false;
   for (const time of root.querySelectorAll("time[data-local]")) {
     // Never wider than the text in UTC that stands there, so that nothing moves.
-    const style = time.dataset.local === "time" ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" };
+    const style = STYLES[time.dataset.local] ?? { dateStyle: "medium", timeStyle: "short" };
     time.textContent = new Intl.DateTimeFormat(undefined, { ...style, hourCycle: "h23" }).format(new Date(time.dateTime));
     time.title = Intl.DateTimeFormat().resolvedOptions().timeZone;
   }
