@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from revelio.encoders.evidence import EvidenceIndex, component, squash
 from revelio.encoders.report import Floats
-from revelio.encoders.static_words import StaticWords, Words
+from revelio.encoders.static_words import WordEncoder, Words
 
 Ints = NDArray[np.int64]
 
@@ -51,7 +51,7 @@ class Names:
     telling: Floats
 
 
-def read_names(components: Sequence[str], operations: Sequence[str], words: StaticWords) -> Names:
+def read_names(components: Sequence[str], operations: Sequence[str], words: WordEncoder) -> Names:
     """``operations`` are named ``component: name``; those of unknown components are left out."""
     line = {name: i for i, name in enumerate(components)}
     own = [o for o in operations if component(o) in line]

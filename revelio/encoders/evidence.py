@@ -22,7 +22,7 @@ from revelio.encoders.deviations import (
     feature_deviations,
 )
 from revelio.encoders.report import Floats
-from revelio.presence import absences
+from revelio.presence import Absence, absences
 from revelio.types import Evidence, Reading, Source
 
 Ints = NDArray[np.int64]
@@ -278,10 +278,15 @@ def _changes(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
     builder.add(names, "changes", [c.field for c in evidence.changes], far, none)
     builder.add(names, "changes", [""] * len(names), far, none)
     builder.raise_("changes", builder.components(names), far)
-    absent = [a.entity.name for a in absences(evidence)]
+    absent = [a.entity.name for a in unrecorded_absences(evidence)]
     gone = np.full(len(absent), CHANGED)
     builder.add(absent, "changes", ["absent"] * len(absent), gone, np.zeros(len(absent)))
     builder.raise_("changes", builder.components(absent), gone)
+
+
+def unrecorded_absences(evidence: Evidence) -> tuple[Absence, ...]:
+    """What went away by its signals or by what others log of it: of what changed its state there is a change already."""
+    return tuple(a for a in absences(evidence) if a.told_by not in ("state", "answers"))
 
 
 def change_deviations(evidence: Evidence) -> Doubles:

@@ -17,10 +17,9 @@ from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.conventions import signals
 from revelio.encoders.cached_deviations import deviations_of_series, deviations_of_spans
 from revelio.encoders.deviations import SPAN_METRICS, Doubles, feature_deviations
-from revelio.encoders.evidence import CHANGED, change_deviations, squash
+from revelio.encoders.evidence import CHANGED, change_deviations, squash, unrecorded_absences
 from revelio.encoders.report import Floats
 from revelio.encoders.words import figure_words
-from revelio.presence import absences
 from revelio.types import Evidence
 
 MOST = 160
@@ -168,7 +167,7 @@ def _changes(builder: _Builder, evidence: Evidence) -> None:
 
 
 def _absences(builder: _Builder, evidence: Evidence) -> None:
-    found, span = absences(evidence), max(evidence.window.seconds, 1e-9)
+    found, span = unrecorded_absences(evidence), max(evidence.window.seconds, 1e-9)
     builder.add(
         "changes",
         ["absent"] * len(found),

@@ -24,7 +24,7 @@ from revelio.encoders.matches import MATCHES, MATCHES_OF_REPORT, Matched, Templa
 from revelio.encoders.mentions import Mentions
 from revelio.encoders.null_distribution import AlignedNulls, NullDistributions
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
-from revelio.encoders.static_words import StaticWords
+from revelio.encoders.static_words import WordEncoder
 from revelio.encoders.words import template_words
 from revelio.types import Evidence, Incident, Query, QueryTemplate
 
@@ -120,7 +120,7 @@ class QueryEncoder:
         noise: Mapping[str, float],
         nulls: NullDistributions | None = None,
         reads: Reads | None = None,
-        words: StaticWords | None = None,
+        words: WordEncoder | None = None,
     ) -> None:
         """``text`` should cache: template texts and names recur with each incident. Without ``words`` the features that compare
         words one by one are 0."""

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from revelio.encoders.report import Floats
+from revelio.encoders.report import Floats, HashingEncoder, TextEncoder
 from revelio.errors import ArtifactError
 
 if TYPE_CHECKING:
@@ -41,6 +41,24 @@ class Words:
     text_of: Ints
     vectors: Floats
     weight: Floats
+
+
+class WordEncoder(TextEncoder, Protocol):
+    """Also gives the vector of each word."""
+
+    def words(self, texts: Sequence[str]) -> Words:
+        """Each word of each text with its unit vector."""
+
+
+class HashingWords(HashingEncoder):
+    """Words as hashed character trigrams. It needs no weights, so tests run anywhere."""
+
+    def words(self, texts: Sequence[str]) -> Words:
+        """All words weigh the same."""
+        found = [(word, number) for number, text in enumerate(texts) for word in re.findall(r"\w+", text.lower())]
+        spelled = tuple(word for word, _ in found)
+        number = np.array([n for _, n in found], dtype=np.int64)
+        return Words(spelled, number, self.encode(spelled), np.ones(len(spelled), dtype=np.float32))
 
 
 class StaticWords:
