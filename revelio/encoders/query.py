@@ -148,7 +148,7 @@ class QueryEncoder:
         _add_text_features(features, prepared, incident.report, report)
         if story is not None and self.words is not None and self._static is not None:
             said = spoken(self.words.words([incident.report]))
-            about = of_targets(complaint(story.view, story.names, said), story.view, candidates.here, candidates.caller)
+            about = of_targets(complaint(story.view, story.names, said, report), story.view, candidates.here, candidates.caller)
             features[:, _COMPLAINT] = about[candidates.target_of]
             similar = features[:, _COLUMN["template_similarity"]]
             vector = self._static.encode([incident.report])[0]
@@ -212,7 +212,7 @@ class QueryEncoder:
             read = {name: features[:, _COLUMN[name]] for name in ("worst", "mean", "present")}
             matched = match(found, candidates, prepared.asked, view.edges, self._static, read)
             operations = tuple(e.name for e in evidence.entities if e.kind == "operation")
-            story = _Story(view, self._names(view.components, operations, self.words), matched)
+            story = _Story(view, self._names(view.components, operations, self.words, self.text), matched)
         return features, components, story
 
 
