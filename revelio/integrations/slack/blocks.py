@@ -39,6 +39,8 @@ def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "") -> Me
     blocks: list[Block] = [_rich(_head(saved)), _rich([_text(cause_sentence(answer), bold=True)])]
     if saved.recorded is None:
         blocks.append(_rich([_text("\n".join(time_lines(answer)), italic=True)]))
+    if answer.report_effect:
+        blocks.append(_rich([_text(f"{answer.report_effect}.", italic=True)]))
     for name in answer.degraded:
         blocks.append(_rich([_text(f"⚠ {name} did not answer: the ranking has no data from it")]))
     if not answer.queries:
