@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from revelio import types
 from revelio.numbers import format_sigma
 from revelio.types import Direction, Window
 
@@ -16,11 +17,14 @@ Doubles = NDArray[np.float64]
 Counts = TypeVar("Counts", float, Doubles)
 """One count, or many."""
 
-SIGNIFICANT = 0.5
+SIGNIFICANT = types.SIGNIFICANT
 """Signals from this value on count as significant."""
 
 RELATIVE = 0.15
 """σ is at least this share of what is compared with."""
+
+MOST_SIGMA = 1000.0
+"""Deviations are clipped to this on either side: beyond it a larger one says no more."""
 
 _NORMAL, _CERTAIN = 1.0, 7.0
 
@@ -38,7 +42,8 @@ def deviation(
     """Robust deviation of ``now`` from ``before`` in σ; positive means worse.
 
     σ is 1.4826 x MAD of the baseline, but at least 15 % of its median and at least ``noise_floor`` (in the unit of the
-    series), so that small changes of a flat baseline raise no alarm. ``now`` is summarised by the mean of its worse
+    series), so that small changes of a flat baseline raise no alarm; a baseline of fewer values than ``now`` is less sure of
+    it (``uncertainty``). ``now`` is summarised by the mean of its worse
     half, so a fault that began inside the window still counts. Returns 0.0 when either side is empty. What was as high, or
     as low, in each of the ``earlier`` windows at this hour is no deviation.
     """
@@ -47,13 +52,24 @@ def deviation(
         return 0.0
     centre = float(np.median(past))
     spread = max(1.4826 * float(np.median(np.abs(past - centre))), RELATIVE * abs(centre), noise_floor, 1e-9)
+    spread *= float(uncertainty(past.size, present.size))
     low, high = _halves(present)
     up, down = (high - centre) / spread, (centre - low) / spread
     if any(earlier):
         least, most = usual(earlier)
         up = float(beyond(high, centre, spread, least, most))
         down = -float(beyond(low, centre, spread, least, most))
-    return {"up": up, "down": down, "both": max(up, down)}[direction]
+    return float(bounded({"up": up, "down": down, "both": max(up, down)}[direction]))
+
+
+def uncertainty(before: float | NDArray[np.int64], now: float | NDArray[np.int64]) -> Doubles:
+    """By what σ grows where a baseline has less than half as many values as the window that is compared with it."""
+    return np.sqrt(np.maximum(1.0, np.asarray(now) / (2.0 * np.maximum(1, before))))
+
+
+def bounded(sigma: float | Doubles) -> Doubles:
+    """Deviations within ``MOST_SIGMA``."""
+    return np.clip(sigma, -MOST_SIGMA, MOST_SIGMA)
 
 
 def own_floor(values: Sequence[float]) -> float:
@@ -114,10 +130,20 @@ def _finite(values: Sequence[float]) -> Doubles:
 
 
 def count_deviation(before: Counts, before_seconds: float, now: Counts, now_seconds: float) -> Counts:
-    """Deviation of an event count from the count expected at the rate of the baseline, in Poisson σ."""
-    expected = before * (now_seconds / before_seconds if before_seconds > 0 else 0.0)
-    spread: Counts = (expected + 1.0) ** 0.5
-    return (now - expected) / spread
+    """Deviation of an event count from the count expected at the rate of the baseline, in Poisson σ.
+
+    σ is at least 15 % of the smaller of both: what always happens, happens more or less often with the load. A baseline shorter
+    than the window is extrapolated, and the error of its own count with it; where nothing was observed (0 s), nothing is
+    expected, and nothing deviates.
+    """
+    if before_seconds <= 0:
+        return now * 0.0
+    ratio = now_seconds / before_seconds
+    expected = before * ratio
+    spread: Counts = (
+        expected + 1.0 + (RELATIVE * np.minimum(expected, now)) ** 2 + max(0.0, ratio - 1.0) ** 2 * (before + 1.0)
+    ) ** 0.5
+    return cast(Counts, bounded((now - expected) / spread))  # type: ignore[redundant-cast]
 
 
 def signal(distance: float) -> float:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from revelio.tools.base import Scope
-from revelio.types import Evidence, LogPattern, Result, Series, SpanStat
+from revelio.types import Evidence, LogPattern, Result, Series, Source, SpanStat
 
 T = TypeVar("T")
+
+_OBSERVED: Mapping[Source, Callable[[Evidence], object]] = {
+    "series": lambda part: part.series,
+    "logs": lambda part: part.logs,
+    "spans": lambda part: part.spans,
+}
+"""The kinds of evidence that compare a window with a baseline."""
 
 
 def merge(scope: Scope, parts: Iterable[Evidence], missing: tuple[str, ...] = ()) -> Evidence:
     """One evidence of all parts, in a stable order.
 
     What two sources of one kind both hold counts once: of a series and of an operation the fuller one is taken, and the lines
-    of a log pattern are added.
+    of a log pattern are added. Of a kind of evidence, the shortest history of its sources counts.
     """
     parts = tuple(parts)
     return Evidence(
@@ -29,7 +36,16 @@ def merge(scope: Scope, parts: Iterable[Evidence], missing: tuple[str, ...] = ()
         changes=tuple(sorted({c for p in parts for c in p.changes}, key=lambda c: (c.at, c.entity, c.field))),
         features=tuple(f for p in parts for f in p.features),
         missing=missing,
+        history=tuple(_history(scope, parts)),
     )
+
+
+def _history(scope: Scope, parts: tuple[Evidence, ...]) -> Iterator[tuple[Source, float]]:
+    """Since when each kind of evidence was observed, where that was not from the start of the baseline."""
+    for kind, of in _OBSERVED.items():
+        since = max((p.baseline.start for p in parts if of(p)), default=scope.baseline.start)
+        if since > scope.baseline.start:
+            yield kind, since
 
 
 def join(results: Mapping[str, Result]) -> Result:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import usual
+from revelio.anomaly import bounded, usual
 from revelio.question_time import Onset
 from revelio.types import Direction, Series
 
@@ -35,6 +35,12 @@ SIGNIFICANT_SIGMA = 5.0
 
 _SHORTEST = 3
 """Points that a level has to last."""
+
+_HISTORY = 8
+"""Points that a series has to have before it can leave its past: its first ones are no past."""
+
+_OF_LARGEST = 0.05
+"""σ is at least this share of the largest value of a series."""
 
 _RANK_Z = 3.2
 """The largest standardised rank sum that a change point needs: rank order alone, so no unit and no outlier matters."""
@@ -83,7 +89,7 @@ def _shifts(one: Series, grid: Doubles, zero_where_absent: frozenset[str]) -> It
     for index, (left, cut) in enumerate(pairwise(cuts[:-1]), 1):
         before, noise = values[left:cut], float(np.std(residual[:cut]))
         sigmas = [_sigma(before, level, one, step, noise) for level in levels[index:]]
-        if sigmas[0] < SIGNIFICANT_SIGMA:
+        if sigmas[0] < SIGNIFICANT_SIGMA or cut < _HISTORY:
             continue
         back = next((i for i, sigma in enumerate(sigmas) if sigma < SIGNIFICANT_SIGMA), None)
         until = None if back is None else float(times[cuts[index + back]])
@@ -142,7 +148,12 @@ def _sigma(before: Doubles, level: float, one: Series, step: float, noise: float
     away = level - np.fmax(centre, most) if USER_FACING[one.metric] == "up" else np.fmin(centre, least) - level
     if one.metric == "request_rate" and level > _COLLAPSE * centre:
         return 0.0
-    return float(away) / max(noise, spread(before, one.unit, step))
+    return float(bounded(float(away) / max(noise, spread(before, one.unit, step), _floor(one))))
+
+
+def _floor(one: Series) -> float:
+    """The least σ: a share of the largest value, so that none is far away because all before it were 0."""
+    return _OF_LARGEST * max(map(abs, filter(np.isfinite, one.values)), default=0.0)
 
 
 def spread(values: Sequence[float] | Doubles, unit: str, seconds: float) -> float:

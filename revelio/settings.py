@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -29,6 +30,7 @@ from revelio.integration_settings import AlertSettings, SlackSettings, Telemetry
 from revelio.profile_settings import ProfileSettings
 from revelio.redaction import public_address
 from revelio.registered_systems import registered_systems
+from revelio.setting_errors import explained, misspelt_variable, unreadable
 
 BUNDLED = Path(str(files("revelio") / "bundled"))
 
@@ -41,11 +43,20 @@ _PAGE = r"^(https?://\S+)?$"
 _Page = Annotated[str, AfterValidator(public_address)]
 
 
+def _with_scheme(url: str) -> str:
+    """``HOST:PORT`` alone would read as a scheme, the host, with a path, the port."""
+    if re.match(r"[\w.-]+:\d+(/|$)", url):
+        raise ValueError(f"has no scheme; write http://{url}, or the scheme of its kind")
+    return url
+
+
 class Backend(AccessSettings):
     """One backend of one system."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-    url: Address = Field(description="Address that Revelio queries, for example http://prometheus:9090")
+    url: Annotated[Address, AfterValidator(_with_scheme)] = Field(
+        description="Address that Revelio queries, for example http://prometheus:9090"
+    )
     product: str = Field(
         "", description="What it is, such as `loki`, where its name does not say so: a system may have several of one kind"
     )
@@ -200,12 +211,12 @@ def load_settings() -> Settings:
     try:
         if path.is_file():
             read_bounded(path)
+        if misspelt := misspelt_variable(os.environ, Settings):
+            raise InvalidInputError(misspelt)
         return Settings()
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(p) for p in first["loc"])
-        raise InvalidInputError(f"setting {where}: {first['msg']}; see `revelio docs settings`") from error
+        raise InvalidInputError(explained(error, Settings)) from error
     except (OSError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{path} cannot be read: {error}") from error
+        raise InvalidInputError(unreadable(error, Settings) or f"{path} cannot be read: {error}") from error
     except RecursionError as error:
         raise InvalidInputError(f"{path}, or a setting in the environment, is nested too deeply") from error

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.anomaly import SIGNIFICANT, SIGNIFICANT_SIGMA, count_deviation, deviation, signal, split, usual
+from revelio.anomaly import MOST_SIGMA, SIGNIFICANT, SIGNIFICANT_SIGMA, count_deviation, deviation, signal, split, usual
 from revelio.types import Window
 
 figures = st.lists(st.floats(-1e9, 1e9, allow_nan=False), max_size=30)
@@ -77,7 +77,22 @@ def test_the_floor_keeps_a_flat_zero_baseline_calm() -> None:
 def test_counts_are_compared_as_rates() -> None:
     assert count_deviation(20, 40, 10, 20) == pytest.approx(0.0)
     assert count_deviation(0, 40, 9, 20) == pytest.approx(9.0)
-    assert count_deviation(0, 0, 4, 20) == pytest.approx(4.0)
+
+
+def test_no_history_is_not_zero() -> None:
+    assert count_deviation(0, 0, 4000, 20) == 0.0
+    assert count_deviation(0, 60, 10, 600) < 2.0 < 9.0 < count_deviation(0, 600, 10, 600)
+    assert deviation([1.0], [4.0] * 40, "up") < 5.0 < 15.0 < deviation([1.0] * 40, [4.0] * 40, "up")
+
+
+def test_usual_errors_are_usual_whatever_the_load() -> None:
+    """Seven a second all day, a fifth more of them now: what happens always is no fault, and three times as many are."""
+    assert 0.0 < count_deviation(25_200, 3600, 5_040, 600) < 2.0
+    assert count_deviation(25_200, 3600, 12_600, 600) > 10.0
+
+
+def test_however_far_a_value_lies_its_deviation_is_bounded() -> None:
+    assert deviation([0.0] * 9, [15.5e6] * 9, "up") == count_deviation(0, 60, 10**9, 60) == MOST_SIGMA
 
 
 def test_many_counts_are_as_far_as_each_alone() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from revelio.no_fault import DOWN, gone, supported
+from revelio.no_fault import DOWN, gone, short_history, supported
 from revelio.types import Entity, Evidence, LogPattern, Series, Window
 
 CART = Entity("service", "cart")
@@ -63,3 +63,13 @@ def test_what_answered_before_and_does_not_now_is_a_fault(metric: str, before: f
     seen = replace(ALL, series=(*ALL.series, Series(CART, metric, "", times, values)))
     assert gone(seen) == ((CART,) if is_gone else ())
     assert (supported(0.99, seen) == DOWN) == is_gone
+
+
+def test_a_history_shorter_than_the_window_lowers_confidence_and_is_said() -> None:
+    young = replace(ALL, history=(("logs", 540.0), ("spans", 600.0)))
+    assert supported(0.99, young) == 0.5
+    assert 0.5 < supported(0.99, replace(ALL, history=(("logs", 300.0),))) < 0.8
+    assert short_history(young) == (
+        "Of logs, only 60 s is known before the window of 600 s: what is usual is uncertain",
+        "Of traces, nothing is known before the window of 600 s: what is usual is uncertain",
+    )

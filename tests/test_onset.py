@@ -97,3 +97,13 @@ def test_nothing_measured_is_no_onset() -> None:
 def test_the_spread_of_rates_is_never_below_that_of_counting() -> None:
     assert spread([0.0] * 20, "req/s", 60.0) == pytest.approx(1 / 60)
     assert spread([100.0] * 20, "s", 60.0) == pytest.approx(15.0)
+
+
+def test_the_first_values_of_a_metric_are_no_past_to_leave() -> None:
+    began = np.concatenate([np.zeros(4), noisy(0.0155, 20)])
+    assert find_onset([series("latency_p95", began, times=TIMES[-24:])], TIMES[-1]) is None
+
+
+def test_what_was_zero_is_left_by_a_bounded_deviation() -> None:
+    onset = find_onset([series("latency_p95", np.concatenate([np.zeros(70), np.full(70, 15.5)]))], TIMES[-1])
+    assert onset is not None and 5.0 < onset.sigma <= 20.0

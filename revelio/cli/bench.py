@@ -24,9 +24,10 @@ def bench(
       revelio bench --rounds 200 --json
       revelio bench --system shop
     """
-    from revelio.cli.measure import measure
-
     with StepBars() as bars:
+        bars.report("load the model", 0, 1)
+        from revelio.cli.measure import measure
+
         figures = measure(open_service(model), rounds, bars.report, system)
     if json:
         emit(figures)

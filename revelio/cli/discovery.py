@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +18,8 @@ ALWAYS = ("prometheus", "jaeger", "elasticsearch")
 """Products whose absence `init` reports, and writes down as what could be set."""
 
 _MOST_DATA_SOURCES = 20
+_RUNNERS = ("containers", "kubernetes")
+"""Tools of what runs the parts of a system: it knows best to which project they belong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Finder:
         claimed = {found.url: found for found in reversed(looked) if found.up}  # by the first that says it knows the place
         every = [f for f in looked if claimed.get(f.url, f) is f]
         lacking = [product for product in ALWAYS if not _of(product, looked)]
-        absent = [Found(p, f"http://127.0.0.1:{self.probes[p].ports[0]}", False, "not", name=p) for p in lacking]
+        absent = [Found(p, f"http://127.0.0.1:{self.probes[p].ports[0]}", False, "not found", name=p) for p in lacking]
         return self._with_grafana([*absent, *every], self._grafana(there))
 
     def _of(self, product: str, there: Engine | None) -> Iterator[Found]:
@@ -122,14 +123,39 @@ class Finder:
                 return
 
 
-def project_of(found: Sequence[Found], catalog: Catalog) -> str:
-    """The project that most backends name; "" when none does. What runs containers is asked where no other names one."""
-    votes: Counter[str] = Counter()
-    engines = {p.name for p in catalog.products if p.tool == "containers"}
-    telling = [one for one in found if one.tool not in engines and one.projects]
-    for one in telling or found:
-        votes.update({name: 1_000_000 + count for name, count in one.projects.items()})
-    return max(sorted(votes), key=votes.__getitem__) if votes else ""
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The project that was chosen, "" where none is named; ``reason`` says who names it, and ``others`` could be meant too."""
+
+    name: str
+    reason: str = ""
+    others: tuple[str, ...] = ()
+
+
+def project_of(found: Sequence[Found], catalog: Catalog) -> Project:
+    """The project that most sources name; of several, one that what runs the containers names, then the largest."""
+    runners = {p.name for p in catalog.products if p.tool in _RUNNERS}
+    named: dict[str, list[Found]] = {}
+    for one in found:
+        for name in one.projects:
+            named.setdefault(name, []).append(one)
+
+    def weight(name: str) -> tuple[int, bool, int]:
+        by = named[name]
+        return len(by), any(one.tool in runners for one in by), sum(one.projects[name] for one in by)
+
+    ordered = sorted(sorted(named), key=weight, reverse=True)
+    if not ordered:
+        return Project("")
+    best = ordered[0]
+    said = [f"{catalog_title(catalog, one.tool)} ({one.projects[best]:,})" for one in named[best]]
+    return Project(best, f"named by {', '.join(said)}", tuple(ordered[1:]))
+
+
+def catalog_title(catalog: Catalog, product: str) -> str:
+    """What people call a product."""
+    known = catalog.product(product)
+    return known.title if known else product
 
 
 def _address(source: DataSource) -> str:

@@ -14,11 +14,12 @@ import typer
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, console, emit
 from revelio.errors import RevelioError
+from revelio.extras import how_to_install
 from revelio.redaction import redact_address
 
 if TYPE_CHECKING:
+    from revelio.answering import Answering
     from revelio.coverage import Coverage
-    from revelio.service import Service
     from revelio.settings import Settings
 
 State = Literal["good", "absent", "broken"]
@@ -28,7 +29,10 @@ _LOOK_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. ``absent`` limits what can be done; ``broken`` keeps Revelio from answering."""
+    """One thing that was looked at. ``absent`` limits what can be done.
+
+    ``broken`` keeps Revelio from answering, or from answering about a system that the settings name.
+    """
 
     what: str
     state: State
@@ -45,7 +49,8 @@ class Examined:
 
 
 def doctor(json: Json = False) -> None:
-    """Look at settings, model, incidents, live systems and optional parts. Exits with 1 when Revelio cannot answer at all.
+    """Look at settings, model, incidents, live systems and optional parts. Exits with 1 when anything is broken: settings
+    that cannot work, no model, a live system of which nothing can be asked.
 
     Of each live system it says which sources answer, which signals they hold, how many questions can be asked, why the
     others cannot, and what to set up to see more.
@@ -71,7 +76,7 @@ def doctor(json: Json = False) -> None:
 
 
 def _examine(examined: Examined) -> Iterator[Finding]:
-    from revelio.service import Service
+    from revelio.answering import Answering
 
     yield Finding("python", "good", f"{sys.version.split()[0]} at {sys.executable}")
     try:
@@ -82,7 +87,7 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     yield Finding(
         "settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact_address(settings.database)}"
     )
-    service = Service(settings)
+    service = Answering(settings)
     yield _try(
         "catalog", lambda: f"{len(service.catalog.tools)} tools, {len(service.catalog.templates)} templates", "correct the file"
     )
@@ -118,24 +123,28 @@ def _try(what: str, look: Callable[[], str], remedy: str) -> Finding:
         return Finding(what, "broken", str(error), remedy)
 
 
-def _incidents(service: Service, settings: Settings) -> Finding:
+def _incidents(service: Answering, settings: Settings) -> Finding:
+    there = service.incidents.ids()
+    if not settings.incidents.is_dir():
+        return Finding("incidents", "broken", f"{settings.incidents} is no folder", "correct the setting `incidents`")
     try:
-        found = service.recorded()
+        for incident in there:
+            service.incidents.get(incident)
     except RevelioError as error:
         return Finding("incidents", "absent", str(error), "mend or remove that file")
-    if not found:
+    if not there:
         return Finding("incidents", "absent", f"none in {settings.incidents}", "revelio incidents import FILE --to DIR")
-    return Finding("incidents", "good", f"{len(found)} in {settings.incidents}")
+    return Finding("incidents", "good", f"{len(there)} in {settings.incidents}")
 
 
-def _live_systems(service: Service, examined: Examined) -> Iterator[Finding]:
+def _live_systems(service: Answering, examined: Examined) -> Iterator[Finding]:
     from revelio.coverage import coverage_of_all
 
     looked = coverage_of_all({name: service.system(name) for name in service.systems}, _LOOK_S)
     for name, seen in looked.items():
         if seen is None:
             told = f"not looked at within {_LOOK_S:g} s: {', '.join(service.system(name).tools) or 'no sources'}"
-            yield Finding(name, "absent", told, "see which of its backends hangs; a smaller timeout_s gives up sooner")
+            yield Finding(name, "broken", told, "see which of its backends hangs; a smaller timeout_s gives up sooner")
         else:
             yield from _backends(name, seen, examined)
 
@@ -145,10 +154,15 @@ def _backends(system: str, seen: Coverage, examined: Examined) -> Iterator[Findi
 
     examined.systems[system] = seen
     remedy = f"`revelio testbed up {system}` brings it up" if system in ORDER else ""
+    failing: State = "absent" if seen.templates.usable else "broken"
+    if not seen.sources:
+        remedy = f"name one in revelio.toml, under [systems.{system}.backends.prometheus], or let `revelio init` find them"
+        yield Finding(system, failing, "has no data source", remedy)
     for tool, source in seen.sources.items():
         good = source.state == "good"
         told = f"{source.detail}; {source.usable} of {source.of} questions can be asked" if good else source.detail
-        yield Finding(f"{system}: {tool}", "good" if good else "absent", told, "" if good else remedy)
+        state: State = "good" if good else "broken" if source.state == "broken" else failing
+        yield Finding(f"{system}: {tool}", state, told, "" if good else remedy)
 
 
 def print_coverage(system: str, seen: Coverage) -> None:
@@ -183,7 +197,7 @@ def _optional_parts() -> Iterator[Finding]:
         if find_spec(module) is None:
             extra = "train" if module == "torch" else "testbed"
             told = f"{module} is not installed; only `{verbs}` needs it"
-            yield Finding(part, "absent", told, f"pip install 'revelio[{extra}]'")
+            yield Finding(part, "absent", told, how_to_install(extra))
         else:
             yield Finding(part, "good", f"{module} is installed")
     docker = shutil.which("docker")

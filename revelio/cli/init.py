@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import os
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ from revelio.redaction import checked_address, public_address, redact_address, r
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
-    from revelio.cli.discovery import Found
+    from revelio.cli.discovery import Found, Project
     from revelio.coverage import Coverage
 
 _HEAD = """# Settings of Revelio, written by `revelio init`. All there are: revelio docs settings.
@@ -37,6 +38,9 @@ _TIMES = """# window_s = 600.0      # seconds before a report that count as the 
 _PROFILE = """# Discovery finds these out; set one where it is wrong, below [systems.{name}.backends.prometheus.profile]:
 # scrape_interval_s = 15.0   component = "service"   selector = 'namespace="shop"'   names = {{"10.0.3.7" = "cart"}}
 """
+
+SHOWN = 5
+"""Projects that are listed where it is not sure which is meant."""
 
 
 def init(
@@ -67,7 +71,7 @@ def init(
       revelio init --jaeger http://jaeger:16686 --out /etc/revelio.toml --force
     """
     from revelio.catalog import bundled_catalog
-    from revelio.cli.discovery import Finder, project_of
+    from revelio.cli.discovery import Finder, Project, project_of
     from revelio.plugins import with_plugins
 
     path = out or Path(os.environ.get("REVELIO_CONFIG") or "revelio.toml")
@@ -85,10 +89,13 @@ def init(
         places = [(redact_address(f.url), f.detail) for f in wrong]
         told = "; ".join(detail if place in detail else f"{place} {detail}" for place, detail in places)
         named = told or "no backend answers at its usual port on this machine"
-        raise NotFoundError(f"{named}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090")
-    carried = project if project is not None else project_of(found, catalog)
+        raise NotFoundError(
+            f"{named.rstrip('?.')}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090"
+        )
+    chosen = Project(project, "given") if project is not None else _chosen(project_of(found, catalog), ask=not json)
+    carried = chosen.name
     name = system or _name(carried) or "mine"
-    _write(path, settings_text(name, carried, found), force=force)
+    _write(path, settings_text(name, carried, found, chosen.reason), force=force)
     if json:
         shown = [replace(f, url=redact_address(f.url)) for f in found]
         emit(
@@ -97,8 +104,23 @@ def init(
         return
     if not carried:
         say("No backend names a project, so everything that they hold is taken for one system; --project NAME narrows it.")
+    else:
+        say(f"Project {carried}: {chosen.reason}.")
+    if chosen.others:
+        say(f"Others there: {', '.join(chosen.others[:SHOWN])}; --project NAME chooses.")
     _print_coverage(name, _coverage(path, name, catalog))
     say(f'Wrote {path}. Now: revelio recommend "what a user noticed"')
+
+
+def _chosen(found: Project, *, ask: bool) -> Project:
+    """The project; a person at a terminal is asked where it could be another."""
+    from revelio.cli.discovery import Project
+
+    if not found.others or not ask or not sys.stdin.isatty():
+        return found
+    listed = ", ".join((found.name, *found.others[:SHOWN]))
+    answer = typer.prompt(f"Several projects are there ({listed}); which is meant?", default=found.name)
+    return found if answer == found.name else Project(answer.strip(), "chosen", tuple(o for o in found.others if o != answer))
 
 
 def _given(sources: Sequence[str], named: Mapping[str, str | None]) -> dict[str, str]:
@@ -137,14 +159,15 @@ def _print_coverage(name: str, seen: Coverage) -> None:
     print_coverage(name, seen)
 
 
-def settings_text(name: str, project: str, found: Sequence[Found]) -> str:
+def settings_text(name: str, project: str, found: Sequence[Found], reason: str = "") -> str:
     """The file. Backends that were not found, or that lack something, stand in it as comments."""
     lines = [_HEAD.format(name=quoted(name))]
     about = "a project or namespace in Prometheus narrows to it; logs are in the index logs-PROJECT"
-    lines.append(f"project = {quoted(project or name)}   # {about}\n{_TIMES}")
+    why = f"# {_one_line(reason)}\n" if reason else ""
+    lines.append(f"{why}project = {quoted(project or name)}   # {about}\n{_TIMES}")
     for one in found:
         mark = "" if one.up else "# "
-        note = one.detail if one.up else f"{one.detail} there when this was written"
+        note = one.detail if one.up else f"{one.detail} when this was written"
         lines.append(f"\n# {_one_line(note)}\n{mark}[systems.{quoted(name)}.backends.{one.name}]\n")
         lines += [f"{mark}{setting}\n" for setting in _settings(one)]
         if one.tool == "prometheus":

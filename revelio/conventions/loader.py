@@ -31,6 +31,7 @@ class _SignalFile(_Strict):
     direction: Direction = "up"
     absent_is_zero: bool = False
     merge: Merge = "max"
+    presence: bool = False
 
 
 class _RuleFile(_Strict):

@@ -19,7 +19,8 @@ class Signal:
     """Something measured about one kind of entity. ``noise_floor`` is how much a value varies in health, in ``unit``.
 
     ``merge`` joins the series of an entity that has several names, as the pods of a workload. A count that is not there
-    may be zero (``absent_is_zero``).
+    may be zero (``absent_is_zero``). A signal of ``presence`` says whether something is there and answers: it is read as on or
+    off, and no spread of it is normal.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Signal:
     direction: Direction = "up"
     absent_is_zero: bool = False
     merge: Merge = "max"
+    presence: bool = False
 
 
 @dataclass(frozen=True, slots=True)

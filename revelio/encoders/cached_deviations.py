@@ -21,8 +21,8 @@ def deviations_of_series(evidence: Evidence, noise: Mapping[str, float]) -> Seri
 
 @cached_by_identity
 def deviations_of_spans(evidence: Evidence) -> dict[str, Doubles]:
-    """``span_deviations``."""
-    return span_deviations(evidence.spans, evidence.baseline, evidence.window)
+    """``span_deviations`` from what was observed of the baseline."""
+    return span_deviations(evidence.spans, evidence.baseline_of("spans"), evidence.window)
 
 
 def _noise_floors(series: Sequence[Series], noise: Mapping[str, float]) -> Doubles:

@@ -12,7 +12,9 @@ from struct import pack
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import RELATIVE, beyond, count_deviation, usual
+from revelio.anomaly import RELATIVE, beyond, bounded, count_deviation, uncertainty, usual
+from revelio.conventions import signals
+from revelio.presence import GONE_SIGMA, is_presence, off, sigma
 from revelio.types import Feature, Series, SpanFigures, SpanStat, Window
 
 Doubles = NDArray[np.float64]
@@ -23,8 +25,6 @@ _LEFT = 4.0
 
 RELATIVE_NOISE_FLOOR = 1e-3
 """The noise floor of a metric that declares none, as a share of its largest value."""
-_MAX_DEVIATION = 1e6
-"""Deviations of summary features are clipped to this."""
 MIN_PEERS = 3
 """A summary feature without a baseline is compared with its peers when so many entities have it."""
 
@@ -59,7 +59,7 @@ def series_deviations(series: Sequence[Series], baseline: Window, window: Window
     with np.errstate(invalid="ignore"):  # infinity stands where a row has no value
         centre = _median(past, before)
         mad = 1.4826 * _median(np.abs(past - centre[:, None]), before)
-        spread = np.maximum.reduce([mad, RELATIVE * np.abs(centre), floors, np.full_like(mad, 1e-9)])
+        spread = np.maximum.reduce([mad, RELATIVE * np.abs(centre), floors, np.full_like(mad, 1e-9)]) * uncertainty(before, now)
         column = np.arange(present.shape[1])
         filled = column < now[:, None]
         outside = filled & (np.abs(present - centre[:, None]) > _LEFT * spread[:, None])
@@ -75,7 +75,19 @@ def series_deviations(series: Sequence[Series], baseline: Window, window: Window
             each = (bound[:, None] for bound in (centre, spread, least, most))
             outside &= np.abs(beyond(present, *each)) > _LEFT
     onset = np.where(outside.any(axis=1), outside.argmax(axis=1) / now, 1.0)
-    return SeriesDeviations(above, below, onset, known)
+    found = SeriesDeviations(bounded(above), bounded(below), onset, known)
+    _put_presence(found, series, baseline, window)
+    return found
+
+
+def _put_presence(found: SeriesDeviations, series: Sequence[Series], baseline: Window, window: Window) -> None:
+    """Signals of presence are on or off: their deviation to the bad side is that of what is gone, and none is to the other."""
+    for row, one in enumerate(series):
+        if found.known[row] and is_presence(one.metric):
+            samples = off(one, baseline, window)
+            bad, good = (found.below, found.above) if signals()[one.metric].direction == "down" else (found.above, found.below)
+            bad[row], good[row] = (far := sigma(samples)), min(0.0, -far)
+            found.onset[row] = samples.argmax() / len(samples) if far >= GONE_SIGMA else 1.0
 
 
 def span_deviations(spans: Sequence[SpanStat], baseline: Window, window: Window) -> dict[str, Doubles]:
@@ -85,7 +97,8 @@ def span_deviations(spans: Sequence[SpanStat], baseline: Window, window: Window)
     found = {
         m: np.where(counted, (now[m] - before[m]) / (0.3 * before[m] + 5.0), 0.0) for m in ("p95_ms", "median_ms", "self_ms")
     }
-    return found | {m: count_deviation(before[m], baseline.seconds, now[m], window.seconds) for m in ("errors", "count")}
+    found |= {m: count_deviation(before[m], baseline.seconds, now[m], window.seconds) for m in ("errors", "count")}
+    return {metric: bounded(values) for metric, values in found.items()}
 
 
 def feature_deviations(features: Sequence[Feature]) -> Doubles:
@@ -111,7 +124,7 @@ def feature_deviations(features: Sequence[Feature]) -> Doubles:
             [spread, 0.15 * np.abs(centre), np.full_like(spread, max(RELATIVE_NOISE_FLOOR * largest, 1e-9))]
         )
         found[own] = np.where(np.isnan(centre), value, (value - centre) / spread)
-    return np.clip(np.nan_to_num(found), -_MAX_DEVIATION, _MAX_DEVIATION)
+    return bounded(np.nan_to_num(found))
 
 
 def _span_figures(figures: Sequence[SpanFigures]) -> dict[str, Doubles]:

@@ -6,22 +6,25 @@ Each candidate belongs to a template and each template to a tool, the shape of P
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.encoders.candidate_index import CandidateIndex, index_candidates
+from revelio.encoders.complaint import COMPLAINT, Names, complaint, of_targets, read_names, spoken
 from revelio.encoders.evidence import FAMILIES, EvidenceIndex, components_matrix, index_evidence, neighbours, squash
 from revelio.encoders.group_ranks import share_below
 from revelio.encoders.identity_cache import cached_by_identity
 from revelio.encoders.inferred_reads import Reads, resolve_reads
 from revelio.encoders.items import items
-from revelio.encoders.matches import MATCHES, Matched, TemplateWords, match, matches, read_templates
+from revelio.encoders.matches import MATCHES, MATCHES_OF_REPORT, Matched, TemplateWords, match, matches, read_templates
 from revelio.encoders.mentions import Mentions
 from revelio.encoders.null_distribution import AlignedNulls, NullDistributions
-from revelio.encoders.report import Floats, TextEncoder
+from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
+from revelio.encoders.static_words import WordEncoder
 from revelio.encoders.words import template_words
 from revelio.types import Evidence, Incident, Query, QueryTemplate
 
@@ -36,14 +39,18 @@ FOUND = ("run", "run_signal", "near_run", "near_signal")
 """Whether the candidate was run, and the signal of its result; the same for any query of its component."""
 
 TEXT = ("name_similarity", "name_similarity_rank", "mentioned", "template_similarity")
-FEATURES = (*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *TEXT, "blanks", "bound", *FOUND)
+FEATURES = (
+    *(*OWN, *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS, *TEXT, "blanks", "bound", *COMPLAINT),
+    *(*MATCHES, *FOUND),
+)
 """The feature columns of a candidate. ``from_`` columns are those of the caller of an edge."""
 
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 _RARITY = [_COLUMN[name] for name in RARITY]
-_NAMELESS = [_COLUMN[name] for name in FEATURES if name not in (*RARITY, *FOUND)]
-TREE_FEATURES = (*(FEATURES[i] for i in _NAMELESS), *MATCHES)
-"""The columns of ``EncodedIncident.matches``: nothing in them depends on a template that training saw, or on earlier runs."""
+OF_REPORT = (*TEXT, *COMPLAINT, *MATCHES_OF_REPORT)
+"""Features that compare with the report; 0 without one."""
+_COMPLAINT = slice(_COLUMN[COMPLAINT[0]], _COLUMN[COMPLAINT[0]] + len(COMPLAINT))
+_MATCHES = slice(_COLUMN[MATCHES[0]], _COLUMN[MATCHES[0]] + len(MATCHES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +59,7 @@ class EncodedIncident:
 
     Shapes: ``report [D]``, ``tool_text [K, D]``, ``template_text [T, D]``, ``features [N, F]`` of the candidates,
     ``components [M, G]``; ``tool_of [T]`` is the tool of each template, ``template_of [N]`` the template of each candidate,
-    ``near [N]`` a number for the component of each candidate. ``matches [N, M]`` are the features that ranking trees read;
-    ``[N, 0]`` for a model without.
+    ``near [N]`` a number for the component of each candidate.
     """
 
     queries: tuple[Query, ...]
@@ -67,7 +73,6 @@ class EncodedIncident:
     template_of: Ints
     components: Floats
     near: Ints
-    matches: Floats = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
 
     def feature(self, name: str) -> Floats:
         """One feature of all candidates, ``[N]``."""
@@ -78,7 +83,7 @@ class EncodedIncident:
 class _Prepared:
     """What depends on the candidates alone: the vectors of tools, templates and bound names (``tool_text [K, D]``,
     ``template_text [T, D]``, ``name_text``), the ``mentions`` of these names, the ``nulls`` of the templates, and the templates
-    with ``undeclared`` reads; for a model with trees also what these are ``asked`` in static vectors."""
+    with ``undeclared`` reads; with static words also what these are ``asked`` in their vectors."""
 
     candidates: CandidateIndex
     undeclared: tuple[tuple[QueryTemplate, tuple[str, ...]], ...]
@@ -88,6 +93,15 @@ class _Prepared:
     name_text: Floats
     mentions: Mentions
     asked: TemplateWords | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Story:
+    """What a report is compared with: the evidence, the names in it, and its items matched with candidates."""
+
+    view: EvidenceIndex
+    names: Names
+    matched: Matched
 
 
 class QueryEncoder:
@@ -106,16 +120,18 @@ class QueryEncoder:
         noise: Mapping[str, float],
         nulls: NullDistributions | None = None,
         reads: Reads | None = None,
-        words: TextEncoder | None = None,
+        words: WordEncoder | None = None,
     ) -> None:
-        """``text`` should cache: template texts and names recur with each incident. ``words`` are the static vectors of a model
-        with ranking trees."""
+        """``text`` should cache: template texts and names recur with each incident. Without ``words`` the features that compare
+        words one by one are 0."""
         self.text = text
         self.nulls = nulls or NullDistributions()
         self.reads = reads or {}
         self.tool_texts = tool_texts
         self.noise = noise
         self.words = words
+        self._static = CachingEncoder(words) if words else None
+        self._names = lru_cache(maxsize=8)(read_names)
         self._candidate_part = cached_by_identity(self._prepare)
         self._evidence_part = cached_by_identity(self._evidence_features)
 
@@ -127,9 +143,16 @@ class QueryEncoder:
         """``report`` is the vector of the report. No feature depends on the order of ``queries``."""
         prepared = self._candidate_part(queries)
         candidates = prepared.candidates
-        seen, components, matched = self._evidence_part(incident.evidence, prepared)
+        seen, components, story = self._evidence_part(incident.evidence, prepared)
         features = seen.copy()
         _add_text_features(features, prepared, incident.report, report)
+        if story is not None and self.words is not None and self._static is not None:
+            said = spoken(self.words.words([incident.report]))
+            about = of_targets(complaint(story.view, story.names, said, report), story.view, candidates.here, candidates.caller)
+            features[:, _COMPLAINT] = about[candidates.target_of]
+            similar = features[:, _COLUMN["template_similarity"]]
+            vector = self._static.encode([incident.report])[0]
+            features[:, _MATCHES] = matches(story.matched, candidates, similar, incident.report, vector)
         encoded = EncodedIncident(
             queries=queries,
             tools=candidates.tools,
@@ -142,7 +165,6 @@ class QueryEncoder:
             template_of=candidates.template_of,
             components=components,
             near=candidates.near,
-            matches=self._matches(incident.report, candidates, features, matched),
         )
         if not incident.findings:
             return encoded
@@ -160,18 +182,11 @@ class QueryEncoder:
             template_text=self.text.encode([template_words(t) for t in candidates.templates]),
             name_text=self.text.encode(candidates.names),
             mentions=Mentions(candidates.names),
-            asked=read_templates(candidates.templates, self.words) if self.words else None,
+            asked=read_templates(candidates.templates, self._static) if self._static else None,
         )
 
-    def _matches(self, said: str, candidates: CandidateIndex, features: Floats, matched: Matched | None) -> Floats:
-        if self.words is None or matched is None:
-            return np.zeros((len(features), 0), dtype=np.float32)
-        similar = features[:, _COLUMN["template_similarity"]]
-        found = matches(matched, candidates, similar, said, self.words.encode([said])[0])
-        return np.concatenate([features[:, _NAMELESS], found], axis=1)
-
-    def _evidence_features(self, evidence: Evidence, prepared: _Prepared) -> tuple[Floats, Floats, Matched | None]:
-        """The features that need no report, ``[N, F]``, the matrix of components, and items matched with candidates."""
+    def _evidence_features(self, evidence: Evidence, prepared: _Prepared) -> tuple[Floats, Floats, _Story | None]:
+        """The features that need no report, ``[N, F]``, the matrix of components, and what a report is compared with."""
         candidates = prepared.candidates
         view = index_evidence(evidence, self.noise)
         components = components_matrix(view)
@@ -191,12 +206,14 @@ class QueryEncoder:
         )
         _against_peers(features, candidates.template_of, worst, count > 0)
         features[:, _RARITY] = prepared.nulls.rarity(candidates.template_of, features[:, _COLUMN["worst"]])
-        matched = None
-        if self.words is not None and prepared.asked is not None:
+        story = None
+        if self.words is not None and self._static is not None and prepared.asked is not None:
             found = items(evidence, self.noise)
             read = {name: features[:, _COLUMN[name]] for name in ("worst", "mean", "present")}
-            matched = match(found, candidates, prepared.asked, view.edges, self.words, read)
-        return features, components, matched
+            matched = match(found, candidates, prepared.asked, view.edges, self._static, read)
+            operations = tuple(e.name for e in evidence.entities if e.kind == "operation")
+            story = _Story(view, self._names(view.components, operations, self.words, self.text), matched)
+        return features, components, story
 
 
 def _target_features(view: EvidenceIndex, components: Floats, candidates: CandidateIndex) -> Floats:
@@ -239,13 +256,6 @@ def with_found(encoded: EncodedIncident, found: Mapping[int, float]) -> Floats:
         same = np.flatnonzero(encoded.near == encoded.near[index])
         features[same, near_run] = 1.0
         features[same, near_signal] = np.maximum(features[same, near_signal], shown)
-    return features
-
-
-def without_found(encoded: EncodedIncident) -> Floats:
-    """The features ``[N, F]`` before any candidate was run."""
-    features = encoded.features.copy()
-    features[:, [_COLUMN[name] for name in FOUND]] = 0.0
     return features
 
 

@@ -9,19 +9,56 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from revelio.encoders.report import Floats
+from revelio.encoders.report import Floats, HashingEncoder, TextEncoder
 from revelio.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+
+Ints = NDArray[np.int64]
 
 MAX_TOKENS = 128
 _MIN_LETTERS = 3
+_SILENT = 1e-6
 _SPOKEN = re.compile(r"(?=[^\W\d_]{3})[^\W\d_]*[aeiouyAEIOUY]|[^\W\d_\x00-\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of several texts: ``spelled [W]`` in lower case, ``text_of [W]`` the text of each, ``vectors [W, S]`` of
+    length 1, and ``weight [W]``: how much each tells; frequent words tell little."""
+
+    spelled: tuple[str, ...]
+    text_of: Ints
+    vectors: Floats
+    weight: Floats
+
+
+class WordEncoder(TextEncoder, Protocol):
+    """Also gives the vector of each word."""
+
+    def words(self, texts: Sequence[str]) -> Words:
+        """Each word of each text with its unit vector."""
+
+
+class HashingWords(HashingEncoder):
+    """Words as hashed character trigrams. It needs no weights, so tests run anywhere."""
+
+    def words(self, texts: Sequence[str]) -> Words:
+        """All words weigh the same."""
+        found = [(word, number) for number, text in enumerate(texts) for word in re.findall(r"\w+", text.lower())]
+        spelled = tuple(word for word, _ in found)
+        number = np.array([n for _, n in found], dtype=np.int64)
+        return Words(spelled, number, self.encode(spelled), np.ones(len(spelled), dtype=np.float32))
 
 
 class StaticWords:
@@ -40,12 +77,39 @@ class StaticWords:
     def encode(self, texts: Sequence[str]) -> Floats:
         """Unit vectors ``[len(texts), S]``; zeros for a text without words."""
         found = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, tokens in zip(found, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True):
+        for row, tokens in zip(found, self._encoded(texts), strict=True):
             if tokens.ids:
                 row[:] = self._table[tokens.ids].mean(axis=0) * self._scale
         norms = np.linalg.norm(found, axis=1, keepdims=True)
         np.divide(found, norms, out=found, where=norms > 0)
         return found
+
+    def words(self, texts: Sequence[str]) -> Words:
+        """Each word of each text with the unit vector of its tokens; words without a vector are left out."""
+        spelled: list[str] = []
+        text_of: list[int] = []
+        vectors: list[Floats] = []
+        for number, (text, tokens) in enumerate(zip(texts, self._encoded(texts), strict=True)):
+            ids: dict[int, list[int]] = {}
+            for index, token in enumerate(tokens.ids):
+                ids.setdefault(tokens.token_to_word(index) or 0, []).append(token)
+            for word, some in ids.items():
+                first, last = tokens.word_to_chars(word) or (0, 0)
+                spelled.append(text[first:last].lower())
+                text_of.append(number)
+                vectors.append(self._table[some].mean(axis=0) * self._scale)
+        found = np.array(vectors, dtype=np.float32).reshape(-1, self.dimension)
+        norms = np.linalg.norm(found, axis=1)
+        there = norms > _SILENT
+        return Words(
+            tuple(w for w, known in zip(spelled, there.tolist(), strict=True) if known),
+            np.array(text_of, dtype=np.int64)[there],
+            found[there] / norms[there, None],
+            norms[there],
+        )
+
+    def _encoded(self, texts: Sequence[str]) -> list[Encoding]:
+        return self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
 
     def knows(self, text: str) -> bool:
         """Whether a text says anything: a word of at least three letters that can be spoken, or that is a token of its own.

@@ -23,12 +23,9 @@ from revelio.encoders.static_words import load_static_words
 from revelio.errors import ArtifactError
 from revelio.ranker.scoring import Calibration
 from revelio.ranker.session import Ranker
-from revelio.ranker.trees import Trees
 from revelio.types import Reading
 
-FORMAT = "revelio.model/7"
-WITHOUT_TREES = "revelio.model/6"
-"""A format that is still read: a network alone."""
+FORMAT = "revelio.model/8"
 MANIFEST = "manifest.json"
 REPORT_WEIGHTS = "report.onnx"
 TOKENIZER = "tokenizer.json"
@@ -40,10 +37,10 @@ CARD = "model_card.md"
 MOST_JSON = 50_000_000
 """Bytes of a JSON file of the folder."""
 
-TREES, WORDS = "trees.onnx", "words.safetensors"
-"""Ranking trees, and the static word vectors that their features need."""
+WORDS = "words.safetensors"
+"""Static word vectors."""
 
-FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS, TEXTS, NULL_DISTRIBUTIONS, TREES, WORDS)
+FILES = (REPORT_WEIGHTS, TOKENIZER, RANKER_WEIGHTS, TEXTS, NULL_DISTRIBUTIONS, WORDS)
 
 _NULL_DISTRIBUTIONS = TypeAdapter(dict[str, tuple[int, tuple[FiniteFloat, ...]]])
 
@@ -69,35 +66,22 @@ class Manifest(BaseModel):
     reads: dict[str, tuple[Reading, ...]] = {}
     abstain_slope: float
     abstain_offset: float
+    temperature: float = 1.0
     metrics: dict[str, float]
     packages: dict[str, str]
     files: dict[str, str]
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """The files beside the manifest that the format asks for."""
-        return FILES if self.format == FORMAT else tuple(f for f in FILES if f not in (TREES, WORDS))
-
-    @property
     def calibration(self) -> Calibration:
         """The fitted calibration."""
-        return Calibration(self.abstain_slope, self.abstain_offset)
+        return Calibration(self.abstain_slope, self.abstain_offset, self.temperature)
 
 
 def save_manifest(folder: Path, manifest: Manifest) -> None:
     """Hash the weight files into the manifest, and write it last: a folder without a manifest is unfinished."""
-    hashes = {name: _sha256(folder / name) for name in manifest.parts}
+    hashes = {name: _sha256(folder / name) for name in FILES}
     whole = manifest.model_copy(update={"files": hashes})
     (folder / MANIFEST).write_text(whole.model_dump_json(indent=1) + "\n", encoding="utf-8")
-
-
-def with_trees(manifest: Manifest) -> Manifest:
-    """The manifest of the model that has trees as well. It has another name, because heads that were fitted on the networks
-    alone are not for it."""
-    if manifest.format == FORMAT:
-        return manifest
-    name = f"revelio-{hashlib.sha256(f'{FORMAT} {manifest.name}'.encode()).hexdigest()[:8]}"
-    return manifest.model_copy(update={"format": FORMAT, "name": name})
 
 
 def load_manifest(folder: Path) -> Manifest:
@@ -115,7 +99,7 @@ def load_manifest(folder: Path) -> Manifest:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"])
         raise ArtifactError(f"{path}: damaged: {where + ': ' if where else ''}{first['msg']}") from error
-    if manifest.format not in (FORMAT, WITHOUT_TREES):
+    if manifest.format != FORMAT:
         raise ArtifactError(f"{path}: format is {manifest.format!r}, this version reads {FORMAT!r}; train a new model")
     if manifest.features != list(FEATURES) or manifest.families != list(FAMILIES):
         raise ArtifactError(f"{path}: trained with other features than this version has; train a new model with `revelio train`")
@@ -129,7 +113,7 @@ def load_ranker(folder: Path, catalog: Catalog | None = None) -> Ranker:
     """
     manifest = load_manifest(folder)
     tools = catalog.tools if catalog else ()
-    for name in manifest.parts:
+    for name in FILES:
         path = folder / name
         if not path.is_file():
             raise ArtifactError(f"{path}: missing from the model folder; restore it or train a new model")
@@ -145,8 +129,7 @@ def load_ranker(folder: Path, catalog: Catalog | None = None) -> Ranker:
         nulls=_load_null_distributions(folder / NULL_DISTRIBUTIONS),
         reads=manifest.reads,
         known=_load_texts(folder / TEXTS),
-        trees=Trees(folder / TREES) if TREES in manifest.parts else None,
-        words=load_static_words(folder / WORDS, folder / TOKENIZER) if WORDS in manifest.parts else None,
+        words=load_static_words(folder / WORDS, folder / TOKENIZER),
     )
 
 

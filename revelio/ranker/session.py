@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from revelio.encoders.inference import open_session
 from revelio.encoders.inferred_reads import Reads
 from revelio.encoders.null_distribution import NullDistributions
-from revelio.encoders.query import EncodedIncident, QueryEncoder, without_found
+from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
 from revelio.encoders.static_words import StaticWords
 from revelio.errors import ArtifactError
-from revelio.ranker.blend import Blend
 from revelio.ranker.head import Head
 from revelio.ranker.scoring import Calibration, Logits, Ranking, humble, penalized, rank
-from revelio.ranker.trees import Trees
 from revelio.types import Incident, Query
 
 INPUTS = (
@@ -57,22 +55,16 @@ class Ranker:
         nulls: NullDistributions,
         reads: Reads | None = None,
         known: Mapping[str, Floats] | None = None,
-        trees: Trees | None = None,
         words: StaticWords | None = None,
     ) -> None:
-        """``weights`` is the ONNX network, ``known`` the precomputed vectors of texts; the rest comes from the model folder.
-
-        A model may have ``trees`` beside its network, with the static vectors of ``words`` that they need.
-        """
+        """``weights`` is the ONNX network, ``known`` the precomputed vectors of texts; the rest comes from the model folder."""
         self._session = open_session(weights)
         self.name = name
         self.text = text
         self.calibration = calibration
         self._words = words
         self._reports = CachingEncoder(text, size=_REPORTS)
-        static = CachingEncoder(words) if trees and words else None
-        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, nulls, reads, static)
-        self._blend = Blend(trees, nulls.known) if trees else None
+        self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, nulls, reads, words)
         self.head: Head | None = None
         self._aside = ThreadPoolExecutor(2, thread_name_prefix="evidence")
 
@@ -80,12 +72,6 @@ class Ranker:
         """This ranker with a head learned from feedback, under the name of that version; network and encoders are shared."""
         other = copy(self)
         other.head, other.name = head, name
-        return other
-
-    def without_trees(self) -> Ranker:
-        """The networks of this ranker alone; itself when it has no trees."""
-        other = copy(self)
-        other._blend = None
         return other
 
     def encode(self, incident: Incident, queries: tuple[Query, ...]) -> EncodedIncident:
@@ -127,17 +113,9 @@ class Ranker:
         return ranking if self.head is None else self.head.apply(encoded, ranking)
 
     def base_ranking(self, encoded: EncodedIncident, temperature: float = 1.0, unrun: Logits | None = None) -> Ranking:
-        """The ranking without a head; a higher ``temperature`` flattens that of networks and trees."""
-        ran = bool(encoded.feature("near_run").any())
-        logits = self.logits(encoded) if ran or unrun is None else unrun
-        ranking = rank(encoded, logits, self.calibration, temperature)
-        if self._blend is None:
-            return humble(ranking, encoded)
-        before = ranking
-        if ran:
-            unrun = unrun or self.logits(replace(encoded, features=without_found(encoded)))
-            before = rank(encoded, unrun, self.calibration, temperature)
-        return humble(self._blend.apply(encoded, ranking, before, temperature), encoded)
+        """The ranking without a head; a higher ``temperature`` flattens it."""
+        logits = unrun if unrun is not None and not encoded.feature("near_run").any() else self.logits(encoded)
+        return humble(rank(encoded, logits, self.calibration, temperature), encoded)
 
     def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
         """Encode and rank; queries that were run did not show the cause. Without candidates: empty, no-fault probability 1."""

@@ -19,6 +19,8 @@ SERVICE = (
     "resource.service.name",
     "service_name",
     "service",
+    "container.labels.com_docker_compose_service",
+    "docker.container.labels.com_docker_compose_service",
     "kubernetes.labels.app_kubernetes_io/name",
     "kubernetes.labels.app_kubernetes_io_name",
     "kubernetes.labels.app",
@@ -29,12 +31,28 @@ SERVICE = (
     "k8s.container.name",
     "container.name",
     "container_name",
+    "docker.container.name",
     "app",
     "application",
     "app_name",
     "program",
     "process.name",
+    "log.file.path",
+    "tags",
 )
+PROJECT = (
+    "container.labels.com_docker_compose_project",
+    "docker.container.labels.com_docker_compose_project",
+    "kubernetes.namespace",
+    "kubernetes.namespace_name",
+    "kubernetes.labels.app_kubernetes_io/part-of",
+    "k8s.namespace.name",
+    "resource.attributes.k8s.namespace.name",
+    "service.namespace",
+    "resource.attributes.service.namespace",
+    "project",
+)
+"""Fields that tell the systems of one store apart."""
 LEVEL = ("log.level", "severity_text", "severity", "level", "loglevel", "log_level", "lvl", "levelname", "log.severity")
 MESSAGE = ("message", "body.text", "body.string", "body", "msg", "log", "event", "MESSAGE", "short_message")
 TRACE = ("trace.id", "trace_id", "traceId", "traceID", "TraceId", "otelTraceID", "dd.trace_id")

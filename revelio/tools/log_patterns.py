@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from revelio.types import Entity, LogPattern
 
 MAX_PATTERN, MAX_EXAMPLE = 240, 400
+_WORDS = 3
+"""Words that phrases need to speak of one pattern alone."""
 _READ = 2_000
 """Characters of a message that are read."""
 
@@ -77,8 +79,28 @@ def mask(message: str, error: str = "") -> str:
     return text[:MAX_PATTERN]
 
 
+_PLACEHOLDER = re.compile(r"\S*<(?:time|\*|id|address|ip|n)>\S*")
+_ERROR_TYPE = re.compile(r" \[[\w.$]+\]$")
+
+
+def phrases(pattern: str) -> tuple[str, ...]:
+    """What every line of a pattern says word for word, by which a store can count them; empty where too little is."""
+    whole = _ERROR_TYPE.sub("", pattern)
+    if len(pattern) >= MAX_PATTERN:
+        whole = whole.rpartition(" ")[0]
+    said = tuple(part.strip() for part in _PLACEHOLDER.split(whole) if len(re.findall(r"\w+", part)) > 1)
+    return said if sum(len(re.findall(r"\w+", part)) for part in said) >= _WORDS else ()
+
+
+def ordered(patterns: Iterable[LogPattern]) -> tuple[LogPattern, ...]:
+    """New problems first, then other problems, then the rest by count."""
+    return tuple(
+        sorted(patterns, key=lambda p: (p.level not in PROBLEMS, p.baseline_count > 0, -p.count, p.entity, p.level, p.pattern))
+    )
+
+
 def mine(before: Sequence[Lines], now: Sequence[Lines]) -> tuple[LogPattern, ...]:
-    """Patterns of all lines with their counts then and now: new problems first, then other problems, then the rest by count."""
+    """Patterns of all lines with their counts then and now, in order. Lines without a source are left out."""
     counts: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     first: dict[tuple[str, str, str], Line] = {}
     for side, parts in enumerate((before, now)):
@@ -99,7 +121,6 @@ def mine(before: Sequence[Lines], now: Sequence[Lines]) -> tuple[LogPattern, ...
             example=first[source, level, pattern].message[:MAX_EXAMPLE],
         )
         for (source, level, pattern), (past, count) in counts.items()
+        if source
     ]
-    return tuple(
-        sorted(found, key=lambda p: (p.level not in PROBLEMS, p.baseline_count > 0, -p.count, p.entity, p.level, p.pattern))
-    )
+    return ordered(found)

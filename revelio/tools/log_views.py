@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from revelio.anomaly import count_deviation, explain, signal, split
 from revelio.numbers import format_count
 from revelio.tools.base import Scope
+from revelio.tools.history import before_words
 from revelio.tools.log_patterns import PROBLEMS, Lines
 from revelio.types import ColumnRole, Entity, LogPattern, Result, Series
 
@@ -35,10 +36,7 @@ class Counts:
 
     def words(self, scope: Scope, noun: str = "line") -> str:
         """For a summary."""
-        return (
-            f"{format_count(self.now, noun)} in {scope.window.seconds:.0f} s, "
-            f"{self.before:,.0f} in the {scope.baseline.seconds:.0f} s before"
-        )
+        return f"{format_count(self.now, noun)} in {scope.window.seconds:.0f} s, {self.before:,.0f} {before_words(scope)}"
 
 
 def listed(lines: Lines, counts: Counts, scope: Scope) -> Result:
@@ -93,8 +91,9 @@ def by_level(counts: Mapping[str, Mapping[float, float]], scope: Scope) -> Resul
         if one.entity.name in PROBLEMS:
             distances[one.entity.name] = _distance(*split(times, one.values, scope.baseline, scope.window))
     worst = max(distances, key=lambda name: distances[name])
+    was = f"{_mean(before) / STRETCH_S:.1f} before" if before else "no history before"
     return Result(
-        summary=f"{_mean(now) / STRETCH_S:.1f} lines a second now, {_mean(before) / STRETCH_S:.1f} before",
+        summary=f"{_mean(now) / STRETCH_S:.1f} lines a second now, {was}",
         signal=signal(distances[worst]),
         reason=explain(distances[worst], worst),
         series=tuple(series),
@@ -109,6 +108,8 @@ def new_patterns(patterns: Sequence[LogPattern], scope: Scope) -> Result:
     for pattern in new:
         lines[pattern.level in PROBLEMS] += pattern.count
     distance = count_deviation(0, scope.baseline.seconds, lines[True], scope.window.seconds)
+    if scope.baseline.seconds <= 0:
+        return Result("nothing was recorded before, so no pattern can be new", 0.0, "no history", kind="log_patterns")
     return Result(
         summary=f"{format_count(len(new), 'new pattern')}, {format_count(lines[True], 'line')} of them warnings or errors",
         signal=signal(distance),

@@ -45,8 +45,8 @@ def up(found: list[Found]) -> dict[str, Found]:
     [
         ("loki", 3100, "Loki, "),
         ("tempo", 3200, "Tempo, "),
-        ("opensearch", 9200, "OpenSearch 2.19.1, 4 indices of logs"),
-        ("elasticsearch", 9200, "Elasticsearch of a version that it does not tell, 4 indices"),
+        ("opensearch", 9200, "OpenSearch 2.19.1, 5 indices of logs"),
+        ("elasticsearch", 9200, "Elasticsearch of a version that it does not tell, 5 indices"),
     ],
 )
 def test_each_product_is_found_at_its_usual_port_and_taken_for_no_other(

@@ -159,8 +159,30 @@ def test_output_to_a_pipe_has_no_colour(alone: CommandLine, backends: HTTPServer
 
 def test_project_that_most_backends_name_is_taken() -> None:
     found = [Found("a", "", True, "", {"x": 1, "y": 1}), Found("b", "", True, "", {"y": 5}), Found("c", "", True, "", {"z": 900})]
-    assert project_of(found, bundled_catalog()) == "y"
-    assert project_of([], bundled_catalog()) == ""
+    chosen = project_of(found, bundled_catalog())
+    assert (chosen.name, chosen.others) == ("y", ("z", "x"))
+    assert project_of([], bundled_catalog()).name == ""
+
+
+def test_the_label_on_the_containers_outweighs_the_name_of_a_log_index() -> None:
+    found = [Found("elasticsearch", "", True, "", {"rides-logs": 90_000}), Found("containers", "", True, "", {"boutique": 4})]
+    chosen = project_of(found, bundled_catalog())
+    assert (chosen.name, chosen.reason, chosen.others) == ("boutique", "named by Containers (4)", ("rides-logs",))
+
+
+def test_data_streams_name_no_project_and_labels_of_documents_do(httpserver: HTTPServer) -> None:
+    """As an Elasticsearch with Filebeat's and Elastic Agent's data streams answers."""
+    field = "container.labels.com_docker_compose_project"
+    streams = ("logs-docker.container_logs-default", "filebeat-8.19.0")
+    indices = [*(f".ds-{stream}-2026.11.24-000001" for stream in streams), "logs-generic-default"]
+    httpserver.expect_request("/").respond_with_json({"version": {"number": "8.19.21"}})
+    httpserver.expect_request("/_cat/indices").respond_with_json([{"index": i, "docs.count": "90"} for i in indices])
+    caps = {"fields": {field: {"keyword": {"type": "keyword", "aggregatable": True}}}}
+    buckets = [{"key": "boutique", "doc_count": 80}, {"key": "rides", "doc_count": 10}]
+    httpserver.expect_request("/logs-*/_field_caps").respond_with_json(caps)
+    httpserver.expect_request("/logs-*/_search").respond_with_json({"aggregations": {field: {"buckets": buckets}}})
+    found = Finder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
+    assert found.projects == {"boutique": 80, "rides": 10}
 
 
 @given(st.text(), st.text(), st.text())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.tools.log_patterns import Line, Lines, level_of, mask, mine
+from revelio.tools.log_patterns import Line, Lines, level_of, mask, mine, phrases
 from tests.growth import in_proportion
 
 
@@ -77,3 +77,21 @@ def test_counts_are_kept_apart_scaled_and_sorted_with_new_problems_first() -> No
     assert found == [("ERROR", "new trouble <n>", 0, 4), ("ERROR", "old trouble <n>", 1, 2), ("INFO", "served <n>", 2, 2)]
     newest = mine([before], [now])[0]
     assert (newest.first_seen, newest.example, newest.entity.name) == (102.0, "new trouble 5", "cart")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("order <n> could not be stored in <*> after <n> s", ("could not be stored in",)),
+        ("dial tcp <ip>:<n>: connect: connection refused", ("dial tcp", "connect: connection refused")),
+        ("charge failed for the customer [bank.TimeoutError]", ("charge failed for the customer",)),
+        ("GET <n>", ()),
+        ("retry user<id> now", ()),
+    ],
+)
+def test_a_pattern_is_counted_by_what_all_of_its_lines_say(pattern: str, said: tuple[str, ...]) -> None:
+    assert phrases(pattern) == said
+
+
+def test_a_line_of_an_unknown_source_makes_no_pattern() -> None:
+    assert mine([], [Lines((Line(1.0, "", "ERROR", "it failed"),), 1)]) == ()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from revelio.errors import RevelioError
-from revelio.presentation.times import time_lines
+from revelio.presentation.times import proposal_line, time_words
 from revelio.service import Service
 from revelio.store import SavedAnswer
 from revelio.store.masking import masked_kinds
@@ -109,7 +109,7 @@ def answer_page(
         recorded=saved.recorded,
         opened_at=answer.incident.opened_at,
         saved_at=saved.saved_at,
-        times=time_lines(answer),
+        times=(*time_words(answer), *((proposal_line(p),) for p in answer.time.proposals)),
         window_s=evidence.window.seconds,
         baseline_s=evidence.baseline.seconds,
         model=answer.model,

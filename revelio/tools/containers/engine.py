@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cached_property
@@ -76,8 +77,15 @@ class Engine:
 
     def listed(self, project: str) -> list[dict[str, Any]]:
         """All containers of a Compose project, running or not."""
-        wanted = json.dumps({"label": [f"{PROJECT}={project}"]})
-        answer = self._asked("/containers/json", {"all": "true", "filters": wanted})
+        return self._listed({"label": [f"{PROJECT}={project}"]})
+
+    def projects(self) -> dict[str, int]:
+        """How many containers each Compose project has, of all that run; "" counts those without one."""
+        labels = [item.get("Labels") or {} for item in self._listed({"status": ["running"]})]
+        return dict(Counter(str(of.get(PROJECT, "")) for of in labels))
+
+    def _listed(self, filters: dict[str, list[str]]) -> list[dict[str, Any]]:
+        answer = self._asked("/containers/json", {"all": "true", "filters": json.dumps(filters)})
         if not isinstance(answer, list):
             raise SourceError(self.source, f"{self.url} does not answer like a container engine; is its url right?")
         return answer

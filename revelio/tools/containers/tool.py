@@ -43,6 +43,7 @@ class Containers:
         self.limits = limits
         self._engine = Engine(spec.name, backend.url, limits)
         self._watches: dict[str, ContainerWatch] = {}
+        self._foreign: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
     def ping(self) -> str:
@@ -52,6 +53,7 @@ class Containers:
     def snapshot(self, scope: Scope) -> Evidence:
         """Every container of the application, and its changes since the baseline."""
         containers, events = self._look(scope, None)
+        self._foreign[scope.project] = () if containers else self._of_others(scope.project)
         watch = self._watch(scope.project)
         return Evidence(
             window=scope.window,
@@ -88,6 +90,18 @@ class Containers:
             (c.name, *around(c, x.at)) for c in containers for x in changes if (x.field, x.entity.name) == ("limits", c.name)
         )
         return container_views.VIEWS[view](Seen(containers, events, changes, scope, resized))
+
+    def notes(self, project: str) -> tuple[str, ...]:
+        """Whether the last snapshot found no container of the project, and which there are."""
+        return self._foreign.get(project, ())
+
+    def _of_others(self, project: str) -> tuple[str, ...]:
+        """A sentence where containers run and none of them carries the project."""
+        found = self._engine.projects()
+        if not found:
+            return ("no container runs",)
+        named = ", ".join(f"{name} ({count})" for name, count in sorted(found.items(), key=lambda p: -p[1]) if name) or "none"
+        return (f"0 of {sum(found.values())} containers carry the project {project}; projects there are: {named}",)
 
     def close(self) -> None:
         """Stop watching for events and close the connections."""

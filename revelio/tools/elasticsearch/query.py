@@ -148,6 +148,12 @@ def _function(name: str) -> Callable[[str, Tree], str]:
     return said
 
 
+def _regexp(field: str, value: Tree) -> str:
+    if not isinstance(value, str):
+        raise UnsaidError
+    return f"{_field(field)} RLIKE {text(f'.*{value}.*')}"
+
+
 def _exists(key: str, value: Tree) -> str:
     if key != "field" or not isinstance(value, str):
         raise UnsaidError
@@ -159,6 +165,7 @@ _SAID: Mapping[str, Callable[[str, Tree], str]] = {
     "terms": _terms,
     "range": _range,
     "exists": _exists,
+    "regexp": _regexp,
     "match": _function("MATCH"),
     "match_phrase": _function("MATCH_PHRASE"),
     "prefix": _function("STARTS_WITH"),

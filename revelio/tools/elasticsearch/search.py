@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from revelio.tools.base import Limits, Scope
 from revelio.tools.elasticsearch.fields import ECS, Fields
 from revelio.tools.links import iso
-from revelio.tools.log_fields import read_line
-from revelio.tools.log_patterns import Line, level_of
+from revelio.tools.log_fields import PROJECT, read_line
+from revelio.tools.log_patterns import PROBLEMS, Line, level_of, phrases
 from revelio.tools.placeholders import Tree
-from revelio.types import Window
+from revelio.types import LogPattern, Window
 
 PROBLEM_LEVELS = tuple(n for level in ("WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "PANIC") for n in (level, level.lower()))
+"""Values of ``log.level`` in a search for problems."""
 BEFORE, NOW = "before", "now"
+OTHERS = "INFO"
+"""The level of lines that are no problem."""
+
+MOST_LOOKED_AT = 50_000
+"""Documents of a shard by which it is judged what they fill."""
 
 
 def comparing(wanted: Tree, scope: Scope, limits: Limits, names: Fields) -> dict[str, Tree]:
@@ -21,29 +27,93 @@ def comparing(wanted: Tree, scope: Scope, limits: Limits, names: Fields) -> dict
     middle = iso(scope.window.start)
     when: Tree = {"field": names.schema.time, "ranges": [{"key": BEFORE, "to": middle}, {"key": NOW, "from": middle}]}
     return {
-        "query": {"bool": {"filter": [_between(scope.baseline.start, scope.window.end, names), names.translated(wanted)]}},
+        "query": _found(wanted, Window(scope.baseline.start, scope.window.end), scope, names),
         "post_filter": _between(scope.window.start, scope.window.end, names),
         "aggs": {"when": {"date_range": when}},
         **_lines(limits.rows, limits, names),
     }
 
 
-def lines_of(wanted: Tree, window: Window, most: int, limits: Limits, names: Fields) -> dict[str, Tree]:
+def lines_of(wanted: Tree, window: Window, scope: Scope, most: int, limits: Limits, names: Fields) -> dict[str, Tree]:
     """The newest lines of one window, and how many there are in all."""
-    query: Tree = {"bool": {"filter": [_between(window.start, window.end, names), names.translated(wanted)]}}
-    return {"query": query, "track_total_hits": True, **_lines(most, limits, names)}
+    return {"query": _found(wanted, window, scope, names), "track_total_hits": True, **_lines(most, limits, names)}
 
 
 def over_time(wanted: Tree, scope: Scope, limits: Limits, stretch_s: float, names: Fields) -> dict[str, Tree]:
-    """How many lines of each level there are in every stretch of time, and no lines."""
+    """How many lines of each level there are in every stretch of time, and no lines. Others than problems are one level."""
     histogram: Tree = {"field": names.schema.time, "fixed_interval": f"{stretch_s:.0f}s", "min_doc_count": 1}
-    level: Tree = {"field": names.exact(names.schema.level), "size": 10}
+    levels: Tree = {level: names.of_level(level) for level in PROBLEMS[::-1]}
     return {
-        "query": {"bool": {"filter": [_between(scope.baseline.start, scope.window.end, names), names.translated(wanted)]}},
-        "aggs": {"level": {"terms": level, "aggs": {"time": {"date_histogram": histogram}}}},
+        "query": _found(wanted, Window(scope.baseline.start, scope.window.end), scope, names),
+        "aggs": {
+            "level": {
+                "filters": {"filters": levels, "other_bucket_key": OTHERS},
+                "aggs": {"time": {"date_histogram": histogram}},
+            }
+        },
         "size": 0,
         "timeout": f"{limits.seconds:g}s",
     }
+
+
+def counts_of(patterns: Sequence[LogPattern], wanted: Tree, scope: Scope, limits: Limits, names: Fields) -> dict[str, Tree]:
+    """How many lines of each pattern there are in baseline and window; the patterns that have phrases, by their place."""
+    middle = iso(scope.window.start)
+    when: Tree = {"field": names.schema.time, "ranges": [{"key": BEFORE, "to": middle}, {"key": NOW, "from": middle}]}
+    filters: dict[str, Tree] = {}
+    for place, pattern in enumerate(patterns):
+        said: list[Tree] = [{"match_phrase": {names.schema.message: phrase}} for phrase in phrases(pattern.pattern)]
+        if said:
+            of: Tree = {"term": {names.exact(names.schema.service): pattern.entity.name}}
+            filters[str(place)] = {"bool": {"filter": [of, *said]}}
+    return {
+        "query": _found(wanted, Window(scope.baseline.start, scope.window.end), scope, names),
+        "aggs": {"patterns": {"filters": {"filters": filters}, "aggs": {"when": {"date_range": when}}}},
+        "size": 0,
+        "timeout": f"{limits.seconds:g}s",
+    }
+
+
+def history_of(scope: Scope, limits: Limits, names: Fields) -> dict[str, Tree]:
+    """When the oldest line of all is from, and the first in the baseline; and how many lines that has."""
+    first: Tree = {"first": {"min": {"field": names.schema.time}}}
+    return {
+        "query": _of_project({"match_all": {}}, scope, names),
+        "aggs": {
+            **first,  # type: ignore[dict-item]
+            "baseline": {"filter": _between(scope.baseline.start, scope.baseline.end, names), "aggs": first},
+        },
+        "size": 0,
+        "timeout": f"{limits.seconds:g}s",
+    }
+
+
+def filled_fields(candidates: Sequence[str], project: str, limits: Limits) -> dict[str, Tree]:
+    """Of each candidate, how many of some documents have a value in it, and in which fields the project's name stands."""
+    there: dict[str, Tree] = {name: {"exists": {"field": name}} for name in candidates}
+    named: dict[str, Tree] = {
+        name: {"bool": {"should": [{"term": {form: project}} for form in (name, f"{name}.keyword")]}}
+        for name in candidates
+        if name in PROJECT
+    }
+    asked: dict[str, dict[str, Tree]] = {"filled": there, "project": named}
+    return {
+        "aggs": {name: {"filters": {"filters": filters}} for name, filters in asked.items() if filters},
+        "size": 0,
+        "track_total_hits": True,
+        "terminate_after": MOST_LOOKED_AT,
+        "timeout": f"{limits.seconds:g}s",
+    }
+
+
+def _found(wanted: Tree, window: Window, scope: Scope, names: Fields) -> Tree:
+    return {"bool": {"filter": [_between(window.start, window.end, names), _of_project(names.translated(wanted), scope, names)]}}
+
+
+def _of_project(query: Tree, scope: Scope, names: Fields) -> Tree:
+    if not names.project:
+        return query
+    return {"bool": {"filter": [{"term": {names.exact(names.project): scope.project}}, query]}}
 
 
 def line_in(fields: Mapping[str, list[object]], names: Fields) -> Line:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -15,16 +16,30 @@ from revelio.tools import links
 from revelio.tools import log_views as views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.elasticsearch import query as log_query
-from revelio.tools.elasticsearch.fields import Fields, find_fields
-from revelio.tools.elasticsearch.search import BEFORE, NOW, PROBLEM_LEVELS, comparing, line_in, lines_of, over_time
+from revelio.tools.elasticsearch.fields import Fields, mapped
+from revelio.tools.elasticsearch.search import (
+    BEFORE,
+    NOW,
+    PROBLEM_LEVELS,
+    comparing,
+    counts_of,
+    filled_fields,
+    history_of,
+    line_in,
+    lines_of,
+    over_time,
+)
 from revelio.tools.fetch import Fetcher, StatusError
-from revelio.tools.log_patterns import Lines, level_of, mine
+from revelio.tools.history import History, observed
+from revelio.tools.log_patterns import Lines, mine, ordered
 from revelio.tools.log_views import Counts
 from revelio.tools.placeholders import Tree, tree
 from revelio.tools.single_flight_cache import SingleFlightCache
-from revelio.types import Entity, Evidence, Query, Result, Window
+from revelio.types import Entity, Evidence, LogPattern, Query, Result, Window
 
 SNAPSHOT_LINES, MAX_PATTERNS = 1000, 200
+MAX_COUNTED = 40
+"""Patterns that are counted by a search where only a part of the lines was read."""
 FRESH_S = 600.0
 """How long the fields that were found hold, in seconds."""
 
@@ -41,6 +56,7 @@ class ElasticsearchLogs:
         self.backend = backend
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend, limits)
+        self._histories: SingleFlightCache[History] = SingleFlightCache(64, FRESH_S)
         self._fields: SingleFlightCache[Fields] = SingleFlightCache(16, FRESH_S)
 
     def ping(self) -> str:
@@ -57,12 +73,14 @@ class ElasticsearchLogs:
         wanted = [(query, window) for window in (scope.baseline, scope.window) for query in (problems, others)]
         with Workers(max_workers=len(wanted)) as pool:
             parts = list(pool.map(lambda w: self._lines(scope, w[0], w[1], SNAPSHOT_LINES), wanted))
-        patterns = mine(parts[:2], parts[2:])[:MAX_PATTERNS]
+        patterns = mine(parts[:2], parts[2:])
+        if any(part.scale > 1.0 for part in parts):
+            patterns = self._recounted(patterns, {"match_all": {}}, scope)
         return Evidence(
             window=scope.window,
-            baseline=scope.baseline,
-            entities=tuple(sorted({Entity("log_source", line.source) for part in parts for line in part.lines})),
-            logs=patterns,
+            baseline=self._observed(scope).baseline,
+            entities=tuple(sorted({Entity("log_source", line.source) for part in parts for line in part.lines if line.source})),
+            logs=patterns[:MAX_PATTERNS],
         )
 
     def render(self, query: Query, scope: Scope) -> str:
@@ -88,7 +106,7 @@ class ElasticsearchLogs:
     def run(self, query: Query, scope: Scope) -> Result:
         """Search baseline and window, and read what the view says."""
         view, wanted = self._question(query, scope)
-        return self._views()[view](wanted, scope)
+        return self._views()[view](wanted, self._observed(scope))
 
     def notes(self, project: str) -> tuple[str, ...]:
         """Whether its clock disagrees."""
@@ -100,7 +118,7 @@ class ElasticsearchLogs:
 
     def _known(self, scope: Scope) -> Fields:
         """The fields as they were found last; asks nothing."""
-        return self._fields.get(self._index(scope)) or Fields()
+        return self._fields.get(f"{self._index(scope)} {scope.project}") or Fields()
 
     def _views(self) -> Mapping[str, Callable[[Tree, Scope], Result]]:
         return {
@@ -135,19 +153,21 @@ class ElasticsearchLogs:
 
     def _run_levels(self, wanted: Tree, scope: Scope) -> Result:
         answer = self._search(scope, over_time(wanted, scope, self.limits, views.STRETCH_S, self._names(scope)))
-        buckets = cast(list[dict[str, Any]], self._part(answer, "aggregations", "level", "buckets"))
+        buckets = cast(dict[str, Any], self._part(answer, "aggregations", "level", "buckets"))
         counts: dict[str, dict[float, float]] = {}
-        for bucket in buckets:
-            level = counts.setdefault(level_of(str(bucket["key"])), {})
-            for point in bucket["time"]["buckets"]:
-                at = float(point["key"]) / 1000.0
-                level[at] = level.get(at, 0.0) + float(point["doc_count"])
+        for level, bucket in buckets.items():
+            points = {float(p["key"]) / 1000.0: float(p["doc_count"]) for p in bucket["time"]["buckets"]}
+            if points:
+                counts[level] = points
         return views.by_level(counts, scope)
 
     def _run_new_patterns(self, wanted: Tree, scope: Scope) -> Result:
         with Workers(max_workers=2) as pool:
             before, now = pool.map(lambda w: self._lines(scope, wanted, w, SNAPSHOT_LINES), (scope.baseline, scope.window))
-        return views.new_patterns(mine([before], [now]), scope)
+        patterns = mine([before], [now])
+        if before.scale > 1.0 or now.scale > 1.0:
+            patterns = self._recounted(patterns, wanted, scope)
+        return views.new_patterns(patterns, scope)
 
     def _run_trace(self, wanted: Tree, scope: Scope) -> Result:
         lines, counts = self._counted(wanted, scope)
@@ -165,8 +185,30 @@ class ElasticsearchLogs:
         by_key = {str(b["key"]): float(b["doc_count"]) for b in buckets}
         return self._hits(answer, scope), Counts(by_key.get(BEFORE, 0.0), by_key.get(NOW, 0.0))
 
+    def _recounted(self, patterns: Sequence[LogPattern], wanted: Tree, scope: Scope) -> tuple[LogPattern, ...]:
+        """The first patterns with their true counts, where only a part of the lines was read: what is new is so by a search."""
+        first, rest = patterns[:MAX_COUNTED], patterns[MAX_COUNTED:]
+        answer = self._search(scope, counts_of(first, wanted, scope, self.limits, self._names(scope)))
+        buckets = cast(dict[str, Any], self._part(answer, "aggregations", "patterns", "buckets"))
+        counted = []
+        for place, pattern in enumerate(first):
+            sides = {str(b["key"]): int(b["doc_count"]) for b in buckets.get(str(place), {}).get("when", {}).get("buckets", ())}
+            known = replace(pattern, count=sides[NOW], baseline_count=sides[BEFORE]) if sides else pattern
+            counted.append(known)
+        return ordered([*counted, *rest])
+
+    def _observed(self, scope: Scope) -> Scope:
+        """The scope with that part of its baseline in which lines came in."""
+        return observed(scope, self._histories.get_or_call(f"{self._index(scope)} {scope}", lambda: self._history(scope)))
+
+    def _history(self, scope: Scope) -> History:
+        answer = self._search(scope, history_of(scope, self.limits, self._names(scope)))
+        told = cast(dict[str, Any], self._part(answer, "aggregations"))
+        oldest, first = (_seconds(part.get("first", {}).get("value")) for part in (told, told.get("baseline", {})))
+        return History(oldest, first, float(told.get("baseline", {}).get("doc_count", 0)))
+
     def _lines(self, scope: Scope, wanted: Tree, window: Window, most: int) -> Lines:
-        return self._hits(self._search(scope, lines_of(wanted, window, most, self.limits, self._names(scope))), scope)
+        return self._hits(self._search(scope, lines_of(wanted, window, scope, most, self.limits, self._names(scope))), scope)
 
     def _search(self, scope: Scope, request: dict[str, Tree]) -> Mapping[str, Any]:
         return self._answered(f"/{quote(self._index(scope), safe=',*')}/_search", request)
@@ -186,18 +228,24 @@ class ElasticsearchLogs:
 
     def _names(self, scope: Scope) -> Fields:
         """The fields of the documents: found out once in a while; those of ECS where the store does not say."""
-        index = self._index(scope)
-        known = self._fields.get(index)
-        if known is None and (known := self._found(index)) is not None:  # an index that is empty yet may be filled
-            self._fields.put(index, known)
+        key = f"{self._index(scope)} {scope.project}"
+        known = self._fields.get(key)
+        if known is None and (known := self._found(scope)) is not None:  # an index that is empty yet may be filled
+            self._fields.put(key, known)
         return known or Fields()
 
-    def _found(self, index: str) -> Fields | None:
+    def _found(self, scope: Scope) -> Fields | None:
+        path = f"/{quote(self._index(scope), safe=',*')}"
         try:
-            told = self._fetch.get(f"/{quote(index, safe=',*')}/_field_caps", {"fields": "*", "ignore_unavailable": "true"})
+            there = mapped(self._fetch.get(f"{path}/_field_caps", {"fields": "*", "ignore_unavailable": "true"}))
         except StatusError:  # a role may be kept from mappings; the search itself says what is wrong
             return None
-        return find_fields(told)
+        if there is None:
+            return None
+        answer = self._answered(f"{path}/_search", filled_fields(there.candidates, scope.project, self.limits))
+        filled, named = (_counted(answer, part) for part in ("filled", "project"))
+        project = next((name for name, count in named.items() if count), "")
+        return there.fields(filled, int(answer.get("hits", {}).get("total", {}).get("value", 0)), project)
 
     def _index(self, scope: Scope) -> str:
         return self.backend.index or f"logs-{scope.project}"
@@ -219,3 +267,13 @@ class ElasticsearchLogs:
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise SourceError(self.name, f"answered in a form that is not Elasticsearch's: {type(error).__name__}") from error
         return Lines(lines, total)
+
+
+def _counted(answer: Mapping[str, Any], part: str) -> dict[str, int]:
+    """The documents of each named filter of an aggregation, in their order."""
+    buckets = answer.get("aggregations", {}).get(part, {}).get("buckets", {})
+    return {str(name): int(bucket["doc_count"]) for name, bucket in buckets.items()}
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else float(milliseconds) / 1000.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from urllib.parse import urlencode
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.telemetry import Workers
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import TooLargeError
@@ -24,6 +26,8 @@ FEWEST_TRACES = 1
 """Traces with a call per row reach a megabyte: one of them is better than an error."""
 FIRST_TRACES = 5
 """Traces that are asked for first of a service, to learn how large and slow its traces are."""
+PARTS = 4
+"""Parts of the time before the newest traces of which each gives a sample: what comes in bursts is not read as if it went on."""
 GOOD_SIZE = 1_200_000
 """Characters of an answer that a loaded Jaeger gives within a second."""
 
@@ -73,8 +77,22 @@ class Jaeger(TraceTool):
         return links.jaeger_search(self.backend.link, self._params(question, question.service, scope.window, LINKED_TRACES))
 
     def fresh(self, question: Question, service: str, window: Window, most: int) -> Fetched:
-        """The newest traces, as many as fit into an answer."""
-        most = min(most, self._fitting.get(service) or most)
+        """The newest traces, as many as fit into an answer; of the time before them a sample, part by part."""
+        found = self._newest(question, service, window, min(most, self._fitting.get(service) or most))
+        if found.whole:
+            return found
+        rest = Window(window.start, min(t.start for t in found.traces))
+        cuts = [rest.start, *(rest.end - rest.seconds / 2**i for i in range(1, PARTS)), rest.end]  # shorter towards the newest
+        parts = [Window(*pair) for pair in pairwise(cuts)]
+        size = max(FEWEST_TRACES, len(found.traces) // PARTS)
+        newest = Fetched.sample(found.traces, 1.0)
+        with Workers(max_workers=PARTS) as pool:
+            for part in pool.map(lambda where: self._newest(question, service, where, size), parts):
+                newest = newest.joined(part)
+        return newest
+
+    def _newest(self, question: Question, service: str, window: Window, most: int) -> Fetched:
+        """The newest traces of a window; where there are more, each stands for as many as its share of the time says."""
         while True:
             try:
                 answer = self._fetch.get("/api/traces", self._params(question, service, window, most))
@@ -88,11 +106,8 @@ class Jaeger(TraceTool):
             traces = parse_traces(answer)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SourceError(self.name, f"answered in a form that is not Jaeger's: {type(error).__name__}: {error}") from error
-        scale = 1.0
-        if len(traces) >= most:  # the newest ones only: count what they cover, and what the whole window would then hold
-            covered = window.end - min(t.start for t in traces)
-            scale = max(1.0, window.seconds / max(covered, 1e-3))
-        return Fetched(tuple(traces), scale)
+        covered = window.end - min((t.start for t in traces), default=window.start)
+        return Fetched.sample(traces, window.seconds / max(covered, 1e-3) if len(traces) >= most else 1.0)
 
     def prepare(self, service: str, window: Window) -> None:
         """Learn how many of its traces fit into an answer."""

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from revelio.tools.log_fields import ERRORS, EXCEPTION_WORDS, WARNINGS, canonical
+from revelio.tools.log_patterns import phrases
 from revelio.tools.loki.labels import Labels
 from revelio.tools.loki.strings import regex, text
 from revelio.tools.placeholders import Tree
+from revelio.types import LogPattern
+
+MARK = "revelio_pattern"
+"""The label that tells the counts of patterns apart."""
 
 _NAMES = {
     "ERROR": sorted(ERRORS),
@@ -37,6 +42,14 @@ def levels(names: tuple[str, ...], labels: Labels, *, wanted: bool = True) -> st
     if labels.level:
         return f"| {labels.level}{sign}{text(f'(?i)({words})')}"
     return f"{'|~' if wanted else '!~'} {text(f'(?i)(^|[^a-z])({words})([^a-z]|$)')}"
+
+
+def pattern_counted(pattern: LogPattern, mark: str, labels: Labels, seconds: float) -> str:
+    """How many lines of a pattern there were in the last seconds, with ``mark`` as the label ``MARK``."""
+    selector = ", ".join(m for m in (labels.selector, labels.matcher(pattern.entity.name)) if m)
+    said = " ".join(f"|= {text(phrase)}" for phrase in phrases(pattern.pattern))
+    counted = f"sum(count_over_time({{{selector}}} {said} [{max(1, round(seconds))}s]))"
+    return f'label_replace({counted}, "{MARK}", "{mark}", "", "")'
 
 
 def _add(query: Tree, labels: Labels, matchers: list[str], stages: list[str], *, wanted: bool) -> None:

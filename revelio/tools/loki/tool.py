@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from urllib.parse import quote
 
@@ -14,17 +15,18 @@ from revelio.telemetry import Workers
 from revelio.tools import links, log_views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher, StatusError
+from revelio.tools.history import History, observed
 from revelio.tools.log_fields import canonical
-from revelio.tools.log_patterns import PROBLEMS, Line, Lines, mine
+from revelio.tools.log_patterns import PROBLEMS, Line, Lines, mine, ordered, phrases
 from revelio.tools.log_views import STRETCH_S, Counts
 from revelio.tools.loki import answers
 from revelio.tools.loki.labels import Labels, find_labels
-from revelio.tools.loki.logql import UnsaidError, levels, logql
+from revelio.tools.loki.logql import MARK, UnsaidError, levels, logql, pattern_counted
 from revelio.tools.placeholders import Tree, tree
 from revelio.tools.single_flight_cache import SingleFlightCache
-from revelio.types import Entity, Evidence, Query, Result, Window
+from revelio.types import Entity, Evidence, LogPattern, Query, Result, Window
 
-SNAPSHOT_LINES, MAX_PATTERNS, SAMPLE_LINES = 1000, 200, 50
+SNAPSHOT_LINES, MAX_PATTERNS, SAMPLE_LINES, MAX_COUNTED = 1000, 200, 50, 20
 FRESH_S = 600.0
 """How long the labels that were found hold, in seconds."""
 
@@ -48,6 +50,7 @@ class Loki:
         self.backend = backend
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend, limits)
+        self._histories: SingleFlightCache[History | None] = SingleFlightCache(64, FRESH_S)
         self._labels: SingleFlightCache[Labels] = SingleFlightCache(16, FRESH_S)
 
     def ping(self) -> str:
@@ -71,10 +74,11 @@ class Loki:
         with Workers(max_workers=len(kinds)) as pool:
             parts = list(pool.map(lambda k: self._counted_lines(f"{{{labels.any}}} {k[0]}", k[1], labels), kinds))
         patterns = mine([p for part in parts[:2] for p in part], [p for part in parts[2:] for p in part])
+        patterns = self._recounted(patterns, [lines for part in parts for lines in part], labels, scope)
         seen = {line.source for part in parts for lines in part for line in lines.lines} | set(labels.names)
         return Evidence(
             window=scope.window,
-            baseline=scope.baseline,
+            baseline=self._observed(scope, labels).baseline,
             entities=tuple(sorted(Entity("log_source", name) for name in seen if name and not _OWN.fullmatch(name))),
             logs=tuple(p for p in patterns if p.entity.name and not _OWN.fullmatch(p.entity.name))[:MAX_PATTERNS],
         )
@@ -96,7 +100,8 @@ class Loki:
     def run(self, query: Query, scope: Scope) -> Result:
         """Search baseline and window, and read what the view says."""
         view, wanted = self._question(query, scope)
-        return self._views[view](wanted, self._found(scope), scope)
+        labels = self._found(scope)
+        return self._views[view](wanted, labels, self._observed(scope, labels))
 
     def notes(self, project: str) -> tuple[str, ...]:
         """Whether its clock disagrees."""
@@ -153,7 +158,7 @@ class Loki:
         said = self._said(wanted, labels)
         with Workers(max_workers=2) as pool:
             before, now = pool.map(lambda w: self._counted_lines(said, w, labels), (scope.baseline, scope.window))
-        return log_views.new_patterns(mine(before, now), scope)
+        return log_views.new_patterns(self._recounted(mine(before, now), [*before, *now], labels, scope), scope)
 
     def _run_trace(self, wanted: Tree, labels: Labels, scope: Scope) -> Result:
         lines, counts = self._compared(wanted, labels, scope)
@@ -181,6 +186,50 @@ class Loki:
         totals = asked.result()
         held = {s: tuple(line for line in lines if line.source == s) for s in dict.fromkeys(line.source for line in lines)}
         return [Lines(of, round(totals.get(source, len(of)))) for source, of in held.items()]
+
+    def _recounted(
+        self, patterns: Sequence[LogPattern], read: Sequence[Lines], labels: Labels, scope: Scope
+    ) -> tuple[LogPattern, ...]:
+        """The first patterns of components whose lines were read in part, with their true counts."""
+        partly = {lines.lines[0].source for lines in read if lines.lines and lines.scale > 1.0}
+        wanted = [i for i, p in enumerate(patterns) if p.entity.name in partly and phrases(p.pattern)][:MAX_COUNTED]
+        if not wanted:
+            return tuple(patterns)
+
+        def counts(window: Window) -> dict[int, float]:
+            each = (pattern_counted(patterns[i], str(i), labels, window.seconds) for i in wanted)
+            form = {"query": " or ".join(each), "time": _nanoseconds(window.end)}
+            told = answers.counts_in(self.name, self._fetch.get("/loki/api/v1/query", form))
+            return {int(held.get(MARK, "-1")): count for held, count in told}
+
+        with Workers(max_workers=2) as pool:
+            before, now = pool.map(counts, (scope.baseline, scope.window))
+        known = {i: replace(patterns[i], count=round(now.get(i, 0)), baseline_count=round(before.get(i, 0))) for i in wanted}
+        return ordered(known.get(i, p) for i, p in enumerate(patterns))
+
+    def _observed(self, scope: Scope, labels: Labels) -> Scope:
+        """The scope with that part of its baseline in which lines came in; all of it where Loki does not tell."""
+        return observed(scope, self._histories.get_or_call(f"{scope}", lambda: self._history(scope, labels)))
+
+    def _history(self, scope: Scope, labels: Labels) -> History | None:
+        def first(window: Window) -> float | None:
+            form = {
+                "query": f"{{{labels.any}}}",
+                "start": _nanoseconds(window.start),
+                "end": _nanoseconds(window.end),
+                "limit": "1",
+                "direction": "forward",
+            }
+            lines = answers.lines_in(self.name, self._fetch.get("/loki/api/v1/query_range", form), labels)
+            return min((line.at for line in lines), default=None)
+
+        try:
+            within = first(scope.baseline)
+            older = first(Window(scope.baseline.start - LOOK_BACK_S, scope.baseline.start))
+            count = sum(self._totals(f"{{{labels.any}}}", scope.baseline, labels).values())
+        except StatusError:
+            return None
+        return History(within if older is None else older, within, count)
 
     def _totals(self, said: str, window: Window, labels: Labels) -> dict[str, float]:
         """How many lines there are in a window, by component."""

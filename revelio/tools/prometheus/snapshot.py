@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from revelio.catalog import Metric
 from revelio.conventions import Profile, Rule, Signal, Use, signals
@@ -66,6 +66,30 @@ def read(
         reasons.setdefault(error.reason, []).append(metric)
     told = tuple(f"{', '.join(metrics)}: left out, because it {reason}" for reason, metrics in reasons.items())
     return _series(answered, profile), told
+
+
+def zero_filled(series: Sequence[Series]) -> tuple[Series, ...]:
+    """The series with zeros where a count that was not there was none: as far as anything else of their entity was measured."""
+    grids: dict[str, set[float]] = {}
+    for one in series:
+        grids.setdefault(_component(one.entity), set()).update(one.times)
+    every = set[float]().union(*grids.values())
+    return tuple(_filled(one, grids, every) for one in series)
+
+
+def _filled(one: Series, grids: Mapping[str, set[float]], every: set[float]) -> Series:
+    if one.metric not in signals() or not signals()[one.metric].absent_is_zero:
+        return one
+    grid = grids[_component(one.entity)]
+    known = dict(zip(one.times, one.values, strict=True))
+    if len(grid) == len(known):  # nothing else tells since when it was measured
+        grid = every
+    times = tuple(sorted(grid))
+    return replace(one, times=times, values=tuple(known.get(t, 0.0) for t in times))
+
+
+def _component(entity: Entity) -> str:
+    return entity.name.partition("->")[0].partition(SEPARATOR)[0]
 
 
 def reread(ask: Range, wanted: Sequence[Reading], profile: Profile, requests: int) -> tuple[Series, ...]:

@@ -7,6 +7,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from revelio.anomaly import deviation, explain, levels, own_floor, signal, split
 from revelio.catalog import ToolSpec
 from revelio.conventions import Cadence, Profile, recorded_profile
@@ -14,10 +17,12 @@ from revelio.discovery.store import Profiles
 from revelio.errors import SourceError
 from revelio.numbers import format_value
 from revelio.onset import USER_FACING
+from revelio.presence import is_presence, off, sigma
 from revelio.settings import Backend
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
+from revelio.tools.history import History, observed
 from revelio.tools.prometheus import earlier, promql
 from revelio.tools.prometheus.answers import Answer, matrix, vector
 from revelio.tools.prometheus.earlier import with_earlier
@@ -25,7 +30,8 @@ from revelio.tools.prometheus.imported import ImportedQuestions
 from revelio.tools.prometheus.open_metrics import OpenMetrics
 from revelio.tools.prometheus.open_metrics import reread as reread_open
 from revelio.tools.prometheus.open_series import OpenSeries
-from revelio.tools.prometheus.snapshot import AT_ONCE, Range, read, readings, reread
+from revelio.tools.prometheus.snapshot import AT_ONCE, Range, Reading, read, readings, reread, zero_filled
+from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
 MAX_POINTS = 600
@@ -38,6 +44,12 @@ HISTORY_POINTS, HISTORY_REQUESTS = 240, 2
 """Points of a series, and requests, of a look further back."""
 
 MAX_SERIES = 50
+
+_LATE = 2.0
+"""Steps by which the first measurement may come after the start of the baseline."""
+
+_SCOPES, _SCOPES_S = 64, 600.0
+"""Scopes of which it is kept, and for how many seconds, since when they were measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +82,7 @@ class Prometheus:
         self._profiles = Profiles(backend)
         self._imported = ImportedQuestions(spec.templates)
         self._open = OpenMetrics()
+        self._since: SingleFlightCache[float | None] = SingleFlightCache(_SCOPES, _SCOPES_S)
         self._left_out: dict[str, tuple[str, ...]] = {}
 
     def ping(self) -> str:
@@ -95,6 +108,7 @@ class Prometheus:
         wanted = readings(profile, self.spec.metrics, scope, step_s)
         ask = self._asker(scope, step_s)
         found, self._left_out[scope.project] = read(ask, wanted, profile)
+        found = self._each_scrape(zero_filled(found), wanted, profile, step_s, scope)
         own = self._imported.read(ask, profile, step_s, scope)
         far = self._open.read(self._instant, ask, profile, step_s, scope)
         there = {s.metric for s in found}
@@ -105,12 +119,29 @@ class Prometheus:
             return (*known, *reread_open(ask, [OpenSeries.of(s.entity.name) for s in far], profile, step_s, scope))
 
         every = (*with_earlier((*found, *far), again, scope, self.limits.seconds), *own)
+        self._since.put(f"{scope}", min((s.times[0] for s in found if s.times), default=None))
         return Evidence(
             window=scope.window,
-            baseline=scope.baseline,
+            baseline=self._observed(scope, step_s).baseline,
             entities=tuple(sorted({s.entity for s in every})),
             series=every,
         )
+
+    def _each_scrape(
+        self, found: Sequence[Series], wanted: Sequence[Reading], profile: Profile, step_s: float, scope: Scope
+    ) -> tuple[Series, ...]:
+        """The series, those of presence with every scrape of the window: what is on or off must not fall between two points."""
+        there = {s.metric for s in found if is_presence(s.metric)}
+        if not there or step_s <= profile.cadence.scrape_s:
+            return tuple(found)
+        ask = self._asker(
+            Scope(scope.project, scope.window, Window(scope.window.start, scope.window.start)), profile.cadence.scrape_s
+        )
+        try:
+            close = {(s.entity, s.metric): s for s in reread(ask, [r for r in wanted if r.metric in there], profile, 1)}
+        except SourceError:  # the points that are there will do
+            return tuple(found)
+        return tuple(_with_window(s, close.get((s.entity, s.metric)), scope.window) for s in found)
 
     def user_facing(self, project: str, span: Window) -> tuple[Series, ...]:
         """The signals of ``onset.USER_FACING`` that are there, with ``HISTORY_REQUESTS`` range queries."""
@@ -149,6 +180,8 @@ class Prometheus:
         series = look(scope)
         if not series:
             return Result("no such series in this time", 0.0, "nothing was measured", kind="series")
+        if not all(split(s.times, s.values, scope.baseline, scope.window)[0] for s in series):
+            scope = self._observed(scope, step_s)
         if any(signal(_distance(s, measure, scope)) for s in series):
             series = with_earlier(series, look, scope, self.limits.seconds)
         judged = sorted(((_distance(s, measure, scope), s) for s in series), key=lambda pair: -pair[0])
@@ -173,6 +206,19 @@ class Prometheus:
     def close(self) -> None:
         """Close the connections."""
         self._fetch.close()
+
+    def _observed(self, scope: Scope, step_s: float) -> Scope:
+        """The scope with that part of its baseline in which it measured anything."""
+        since = self._since.get_or_call(f"{scope}", lambda: self._measured_since(scope, step_s))
+        late = since is not None and since > scope.baseline.start + _LATE * step_s
+        return observed(scope, History(since)) if late else scope
+
+    def _measured_since(self, scope: Scope, step_s: float) -> float | None:
+        """When its first scrape in baseline and window was; None where it does not scrape itself."""
+        try:
+            return min((a.times[0] for a in self._range("count(up)", scope, step_s) if a.times), default=None)
+        except SourceError:
+            return None
 
     def _profile(self, scope: Scope) -> Profile:
         return self._profiles.known(scope.project) or recorded_profile()
@@ -203,6 +249,15 @@ class Prometheus:
         return matrix(self.name, answer)
 
 
+def _with_window(series: Series, close: Series | None, window: Window) -> Series:
+    """A series whose points in the window are those of a closer look."""
+    if close is None:
+        return series
+    points = [(t, v) for t, v in zip(series.times, series.values, strict=True) if t < window.start]
+    points += zip(close.times, close.values, strict=True)
+    return replace(series, times=tuple(t for t, _ in points), values=tuple(v for _, v in points))
+
+
 def strength(spec: ToolSpec, template: QueryTemplate, series: Iterable[Series], scope: Scope) -> float:
     """The signal of a template's series by the catalog as it is now: of those just read, or of recorded ones."""
     measure = _measure(spec, template)
@@ -220,9 +275,11 @@ def _measure(spec: ToolSpec, template: QueryTemplate) -> _Measure:
 
 
 def _distance(series: Series, measure: _Measure, scope: Scope) -> float:
+    if is_presence(measure.metric):
+        return sigma(_off(series, measure, scope))
     before, now = split(series.times, series.values, scope.baseline, scope.window)
-    if not before and measure.absent_is_zero:
-        before = [0.0]
+    if not before and measure.absent_is_zero:  # as many zeros as there would be values, none where nothing was measured
+        before = [0.0] * math.ceil(len(now) * scope.baseline.seconds / max(scope.window.seconds, 1e-9))
     floor = own_floor([*before, *now]) if measure.noise_floor is None else measure.noise_floor
     return deviation(before, now, measure.direction, floor, series.earlier)
 
@@ -261,9 +318,19 @@ def _version(series: Series) -> str:
     return series.metric.partition(" ")[2] or "unknown version"
 
 
+def _off(series: Series, measure: _Measure, scope: Scope) -> NDArray[np.bool_]:
+    return off(replace(series, metric=measure.metric), scope.baseline, scope.window)
+
+
 def _compare(series: Series, measure: _Measure, scope: Scope) -> str:
+    gone = _off(series, measure, scope) if is_presence(measure.metric) else np.zeros(0, dtype=bool)
+    if gone.any():
+        return (
+            f"{series.metric}: down {'now' if gone[-1] else f'in {gone.sum()} of {gone.size} measurements, up again'}, up before"
+        )
     before, now = levels(*split(series.times, series.values, scope.baseline, scope.window))
     if now is None:
         return f"{series.metric}: nothing was measured in the window"
-    was = "not present before" if before is None else f"{format_value(before, measure.unit)} before"
+    absent = "not present before" if scope.baseline.seconds > 0 else "nothing was measured before"
+    was = absent if before is None else f"{format_value(before, measure.unit)} before"
     return f"{series.metric}: {format_value(now, measure.unit)} now, {was}"

@@ -69,7 +69,7 @@ class Tempo(TraceTool):
         traces = tuple(trace for trace in read if trace is not None and trace.spans)
         if chosen and not traces:
             raise SourceError(self.name, f"gave none of the {len(chosen)} traces that it found in time; is it overloaded?")
-        return Fetched(traces, max(1.0, len(ids) / len(traces)) if traces else 1.0)
+        return Fetched.sample(traces, len(ids) / len(traces) if traces else 1.0)
 
     def render(self, query: Query, scope: Scope) -> str:
         """TraceQL, and in words what is read from the traces."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -59,10 +59,11 @@ class TraceSpan:
 
 @dataclass(slots=True)
 class Trace:
-    """The spans of one request, in order of their start."""
+    """The spans of one request, in order of their start. Where only a sample was read, it stands for ``weight`` such traces."""
 
     id: str
     spans: list[TraceSpan] = field(default_factory=list)
+    weight: float = 1.0
 
     @property
     def start(self) -> float:
@@ -124,16 +125,16 @@ def _covered(span: TraceSpan, below: list[TraceSpan]) -> float:
     return min(covered, span.duration_ms)
 
 
-def figures(spans: Iterable[TraceSpan], scale: float = 1.0) -> SpanFigures:
-    """Their figures; counts are multiplied by ``scale``, for samples."""
+def figures(spans: Iterable[TraceSpan], weights: Mapping[str, float]) -> SpanFigures:
+    """Their figures; each span counts by the weight of its trace."""
     members = list(spans)
     if not members:
         return SpanFigures()
     durations = np.array([s.duration_ms for s in members])
     median, p95 = np.percentile(durations, [50, 95])
     return SpanFigures(
-        count=round(len(members) * scale),
-        errors=round(sum(s.error for s in members) * scale),
+        count=round(sum(weights[s.trace] for s in members)),
+        errors=round(sum(weights[s.trace] for s in members if s.error)),
         median_ms=float(median),
         p95_ms=float(p95),
         self_ms=float(np.mean([s.self_ms for s in members])),

@@ -15,6 +15,7 @@ from revelio.settings import Backend
 from revelio.telemetry import Workers
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
+from revelio.tools.history import History, observed
 from revelio.tools.placeholders import tree
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.tools.traces import views
@@ -27,6 +28,9 @@ ENOUGH_SPANS = 30
 
 CACHE_SIZE, CACHE_TTL_S, SETTLED_S = 64, 60.0, 3.0
 """Entries and TTL of the caches of traces, in seconds; a window is final this many seconds after its end."""
+
+LOOK_BACK_S = 6 * 3600.0
+"""How far before a baseline without traces older ones are looked for, in seconds."""
 
 MOST_SERVICES = 200
 """Services that one snapshot asks for."""
@@ -57,6 +61,7 @@ class TraceTool(ABC):
         self.limits = limits
         self._fetch = Fetcher(spec.name, backend, limits)
         self._entries: frozenset[str] = frozenset()
+        self._histories: SingleFlightCache[History | None] = SingleFlightCache(CACHE_SIZE, CACHE_TTL_S)
         self._whole: SingleFlightCache[Fetched] = SingleFlightCache(CACHE_SIZE, CACHE_TTL_S)
         self._narrow: SingleFlightCache[Fetched] = SingleFlightCache(CACHE_SIZE, CACHE_TTL_S)
 
@@ -88,6 +93,7 @@ class TraceTool(ABC):
     def snapshot(self, scope: Scope) -> Evidence:
         """Figures of every operation and edge, now and before, from the latest traces of either window."""
         before, now = self._everything(scope)
+        scope = self._observed(scope, None, self.snapshot_traces)
         stats = _stats(before, now)
         services = {Entity("service", s.service) for s in (*before.spans, *now.spans)}
         return Evidence(
@@ -101,7 +107,7 @@ class TraceTool(ABC):
         """Ask for the traces of window and baseline and read what the question's view says."""
         question = self.question(query, scope)
         before, now = self._everything(scope) if question.service is None else self._about(question, scope)
-        return views.VIEWS[question.view](question, before, now, scope)
+        return views.VIEWS[question.view](question, before, now, self._observed(scope, question.service, self.run_traces))
 
     def notes(self, project: str) -> tuple[str, ...]:
         """Whether its clock disagrees."""
@@ -132,6 +138,25 @@ class TraceTool(ABC):
         pairs = tuple((str(k), str(v)) for k, v in tags.items()) if isinstance(tags, dict) else ()
         return Question(view, service, operation, None if peer is None else str(peer), least, pairs)
 
+    def _observed(self, scope: Scope, service: str | None, most: int) -> Scope:
+        """The scope with the part of its baseline in which the store received traces."""
+        past = scope.baseline
+        return observed(scope, self._histories.get_or_call(f"{past}", lambda: self._history(past, service, most)))
+
+    def _history(self, past: Window, service: str | None, most: int) -> History | None:
+        """When traces of a baseline began, by those of a service, else of one where requests come in; None without services."""
+        service = service or next(iter(sorted(self._entries) or self.services()), None)
+        if service is None:
+            return None
+        question = Question("all", service)
+        found = self._fetched(question, service, past, most).traces
+        first = min(found, key=lambda t: t.start, default=None)
+        if first is not None:
+            dense = first.weight > 1.0  # others before it were not read
+            return History(past.start, past.start if dense else first.start, sum(t.weight for t in found))
+        older = self._fetched(question, service, Window(past.start - LOOK_BACK_S, past.start), 1).traces
+        return History(min((t.start for t in older), default=None))
+
     def _about(self, question: Question, scope: Scope) -> tuple[Sample, Sample]:
         before, now = Fetched(), Fetched()
         for service in through(question):
@@ -148,7 +173,7 @@ class TraceTool(ABC):
     def _fetched(self, question: Question, service: str, window: Window, most: int) -> Fetched:
         if question.operation:
             whole = self._fetched(replace(question, operation=None), service, window, most)
-            if whole.scale == 1.0 or sum(question.holds(s) for t in whole.traces for s in t.spans) >= ENOUGH_SPANS:
+            if whole.whole or sum(question.holds(s) for t in whole.traces for s in t.spans) >= ENOUGH_SPANS:
                 return whole
         narrow = question.operation or question.tags or question.min_duration or question.view == "errors"
         cache = self._narrow if narrow else self._whole  # apart: all views of a service read its whole sample
@@ -213,8 +238,8 @@ def _stats(before: Sample, now: Sample) -> tuple[SpanStat, ...]:
             SpanStat(
                 entity=entity,
                 service=(older.get(entity) or members)[0].service,
-                now=figures(members, now.scale),
-                before=figures(older.get(entity, []), before.scale),
+                now=figures(members, now.weights),
+                before=figures(older.get(entity, []), before.weights),
                 first_error_at=min((s.end for s in members if s.error), default=None),
             )
         )

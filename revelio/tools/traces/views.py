@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from revelio.anomaly import count_deviation, deviation, explain, signal
 from revelio.numbers import format_count, format_duration
 from revelio.tools.base import Scope
+from revelio.tools.history import before_words
 from revelio.tools.traces.model import STATUS_TAGS, Trace, TraceSpan
 from revelio.tools.traces.slowness import slowdown
 from revelio.types import Cell, Result, Window
@@ -43,11 +45,19 @@ class Question:
 
 @dataclass(frozen=True)
 class Sample:
-    """Spans that ended in one window, and all traces read. Counts times ``scale`` estimate the whole window."""
+    """Spans that ended in one window, and all traces read."""
 
     traces: tuple[Trace, ...] = ()
     spans: tuple[TraceSpan, ...] = ()
-    scale: float = 1.0
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """By the id of a trace, how many it stands for."""
+        return {t.id: t.weight for t in self.traces}
+
+    def count(self, spans: Iterable[TraceSpan]) -> float:
+        """How many spans there are in the whole window, by those that were read of them."""
+        return sum(self.weights[s.trace] for s in spans)
 
     def about(self, question: Question) -> list[TraceSpan]:
         """The spans that the question is about."""
@@ -60,18 +70,28 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Traces that began in one window, as the backend gave them; ``scale`` is above 1 where it gave the newest only."""
+    """Traces that began in one window, as the backend gave them: all, or a sample in which each has its weight."""
 
     traces: tuple[Trace, ...] = ()
-    scale: float = 1.0
+
+    @classmethod
+    def sample(cls, traces: Iterable[Trace], weight: float) -> Fetched:
+        """Traces that each stand for as many."""
+        return cls(tuple(replace(t, weight=max(1.0, weight)) for t in traces))
+
+    @property
+    def whole(self) -> bool:
+        """Whether no trace was left out."""
+        return all(t.weight <= 1.0 for t in self.traces)
 
     def joined(self, other: Fetched) -> Fetched:
-        """Both together; a trace that came twice is kept with the most spans."""
+        """Both together; a trace that came twice is kept with the most spans, and counts as in the fuller sample."""
         by_id = {t.id: t for t in self.traces}
         for trace in other.traces:
-            if trace.id not in by_id or len(by_id[trace.id].spans) < len(trace.spans):
-                by_id[trace.id] = trace
-        return Fetched(tuple(by_id.values()), max(self.scale, other.scale))
+            known = by_id.get(trace.id, trace)
+            fuller = trace if len(known.spans) < len(trace.spans) else known
+            by_id[trace.id] = replace(fuller, weight=min(known.weight, trace.weight))
+        return Fetched(tuple(by_id.values()))
 
 
 def divide(older: Fetched, newer: Fetched, scope: Scope) -> tuple[Sample, Sample]:
@@ -83,7 +103,7 @@ def divide(older: Fetched, newer: Fetched, scope: Scope) -> tuple[Sample, Sample
     spans = [s for t in traces for s in t.spans]
     before = tuple(s for s in spans if scope.baseline.start <= s.end < scope.window.start)
     now = tuple(s for s in spans if scope.window.start <= s.end <= scope.window.end)
-    return Sample(traces, before, older.scale), Sample(traces, now, newer.scale)
+    return Sample(traces, before), Sample(traces, now)
 
 
 def slow(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
@@ -116,12 +136,11 @@ def errors(question: Question, before: Sample, now: Sample, scope: Scope) -> Res
     """Failed spans, how many now and before, and one failed trace."""
     older = [s for s in before.about(question) if s.error]
     newer = [s for s in now.about(question) if s.error]
-    count, past = len(newer) * now.scale, len(older) * before.scale
+    count, past = now.count(newer), before.count(older)
     distance = count_deviation(past, scope.baseline.seconds, count, scope.window.seconds)
     newest = sorted(newer, key=lambda s: -s.start)
     return Result(
-        summary=f"{format_count(count, 'failed span')} in {scope.window.seconds:.0f} s, "
-        f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
+        summary=f"{format_count(count, 'failed span')} in {scope.window.seconds:.0f} s, {past:.0f} {before_words(scope)}",
         signal=signal(distance),
         reason=explain(distance),
         kind="spans",
@@ -136,11 +155,11 @@ def errors(question: Question, before: Sample, now: Sample, scope: Scope) -> Res
 def long(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
     """Traces over the duration that was asked for."""
     longest = sorted(_ended(now, scope.window), key=lambda t: -t.duration_ms)
-    count, past = len(longest) * now.scale, len(_ended(before, scope.baseline)) * before.scale
+    count, past = (sum(t.weight for t in of) for of in (longest, _ended(before, scope.baseline)))
     distance = count_deviation(past, scope.baseline.seconds, count, scope.window.seconds)
     return Result(
         summary=f"{format_count(count, 'trace')} over {question.min_duration} in {scope.window.seconds:.0f} s, "
-        f"{past:.0f} in the {scope.baseline.seconds:.0f} s before",
+        f"{past:.0f} {before_words(scope)}",
         signal=signal(distance),
         reason=explain(distance),
         kind="spans",
@@ -173,7 +192,7 @@ def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     most = max(newer[worst], key=lambda s: s.self_ms)
     return Result(
         summary=f"{worst}: {format_duration(_mean(newer[worst]))} self time per span now, "
-        f"{format_duration(_mean(older.get(worst, [])))} before",
+        f"{format_duration(_mean(older[worst])) if worst in older else 'not seen'} before",
         signal=signal(judged[worst]),
         reason=explain(judged[worst]),
         kind="self_time",
@@ -202,7 +221,8 @@ def repeated(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     ]
     most = max(called[worst], key=lambda identity: called[worst][identity])
     return Result(
-        summary=f"{worst}: {_average(called[worst])} calls a request now, {_average(past[worst])} before",
+        summary=f"{worst}: {_average(called[worst])} calls a request now, "
+        f"{_average(past[worst]) if past[worst] else 'no request seen'} before",
         signal=signal(judged[worst]),
         reason=explain(judged[worst]),
         kind="spans",

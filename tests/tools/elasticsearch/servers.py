@@ -31,7 +31,7 @@ from tests.tools.programs import CACHE
 from tests.tools.recorded import recorded
 
 IMAGE = "docker.elastic.co/elasticsearch/elasticsearch:8.19.21"
-SCHEMAS = ("ecs", "otel", "kubernetes", "plain")
+SCHEMAS = ("ecs", "otel", "kubernetes", "plain", "filebeat")
 QUESTIONS = [
     ("elasticsearch.errors", {"service": "orders"}),
     ("elasticsearch.exceptions", {"service": "orders"}),
@@ -63,26 +63,40 @@ def document(schema: str, at: float, service: str, level: str, message: str, tra
     if schema == "kubernetes":
         text = json.dumps({"level": level, "msg": message, "trace_id": trace, **({"exception_type": error} if error else {})})
         return {"@timestamp": when, "log": text, "stream": "stdout", "kubernetes": {"container_name": service}}
+    if schema == "filebeat":
+        text = json.dumps(
+            {"severity": level, "time": when, "message": message + (f" ({error})" if error else ""), "trace_id": trace}
+        )
+        labels = {"com_docker_compose_project": "shop", "com_docker_compose_service": service}
+        return {
+            "@timestamp": when,
+            "message": text,
+            "container": {"name": f"shop-{service}-1", "labels": labels},
+            "stream": "stdout",
+        }
     said = f"{level.upper()} {message}" + (f" ({error})" if error else "")
     return {"timestamp": when, "level": level, "service": service, "msg": said}
 
 
 @contextmanager
 def real_opensearch() -> Iterator[tuple[str, Scope]]:
-    """Its address, and the scope of the lines that it holds in four indices, one a schema."""
-    with tempfile.TemporaryDirectory() as folder:  # its user may not look into pytest's
-        yield from _opensearch(Path(folder))
-
-
-def _opensearch(folder: Path) -> Iterator[tuple[str, Scope]]:
-    homes = sorted(CACHE.glob("opensearch/*/opensearch-*"))
-    if not homes or shutil.which("java") is None:
+    """Its address, and the scope of the lines that it holds in five indices, one a schema."""
+    if not _homes("opensearch"):
         pytest.skip(
             "OpenSearch is not here: unpack its distribution (Maven: org.opensearch.distribution.integ-test-zip:opensearch) "
             "below ~/.cache/revelio/opensearch/VERSION, beside a Java 17"
         )
-    home, port = folder / "opensearch", free_port()
-    shutil.copytree(homes[-1], home, symlinks=True)
+    with tempfile.TemporaryDirectory() as folder:  # its user may not look into pytest's
+        yield from _unpacked("opensearch", Path(folder))
+
+
+def _homes(name: str) -> list[Path]:
+    return [h for h in sorted(CACHE.glob(f"{name}/*/{name}-*")) if h.is_dir() and shutil.which("java")]
+
+
+def _unpacked(name: str, folder: Path) -> Iterator[tuple[str, Scope]]:
+    home, port = folder / name, free_port()
+    shutil.copytree(_homes(name)[-1], home, symlinks=True)
     settings = {
         "discovery.type": "single-node",
         "network.host": "127.0.0.1",
@@ -91,16 +105,19 @@ def _opensearch(folder: Path) -> Iterator[tuple[str, Scope]]:
         "path.data": str(home / "data"),
         "path.logs": str(home / "logs"),
     }
-    (home / "config" / "opensearch.yml").write_text("".join(f"{k}: {v}\n" for k, v in settings.items()))
+    if name == "elasticsearch":
+        settings["xpack.security.enabled"] = "false"
+    (home / "config" / f"{name}.yml").write_text("".join(f"{k}: {v}\n" for k, v in settings.items()))
     user = "nobody" if os.geteuid() == 0 else None
     if user:
         folder.chmod(0o755)
         for path in (home, *home.rglob("*")):
             shutil.chown(path, user)
-    environment = {**os.environ, "OPENSEARCH_JAVA_OPTS": "-Xms400m -Xmx400m", "OPENSEARCH_JAVA_HOME": _java_home()}
-    with (folder / "opensearch.log").open("wb") as log:
+    prefix = {"opensearch": "OPENSEARCH", "elasticsearch": "ES"}[name]
+    environment = {**os.environ, f"{prefix}_JAVA_OPTS": "-Xms400m -Xmx400m", f"{prefix}_JAVA_HOME": _java_home()}
+    with (folder / "log").open("wb") as log:
         started = subprocess.Popen(
-            ["nice", str(home / "bin" / "opensearch")],
+            ["nice", str(home / "bin" / name)],
             stdout=log,
             stderr=subprocess.STDOUT,
             env=environment,
@@ -122,7 +139,11 @@ def _opensearch(folder: Path) -> Iterator[tuple[str, Scope]]:
 
 @contextmanager
 def real_elasticsearch() -> Iterator[tuple[str, Scope]]:
-    """The same of an Elasticsearch, in a container that is removed."""
+    """The same of an Elasticsearch: unpacked below ~/.cache/revelio/elasticsearch/VERSION, else in a container."""
+    if _homes("elasticsearch"):
+        with tempfile.TemporaryDirectory() as folder:
+            yield from _unpacked("elasticsearch", Path(folder))
+        return
     if shutil.which("docker") is None or not _inspected("image", IMAGE):
         pytest.skip(f"Elasticsearch is not here: docker pull {IMAGE}")
     settings = ("discovery.type=single-node", "xpack.security.enabled=false", "ES_JAVA_OPTS=-Xms400m -Xmx400m")
@@ -173,7 +194,18 @@ def _filled(url: str) -> Scope:
     httpx.put(
         f"{url}/logs-ecs", json={"mappings": {"properties": dict.fromkeys(names, keyword)}}, timeout=30.0
     ).raise_for_status()
+    labels = dict.fromkeys(("com_docker_compose_project", "com_docker_compose_service"), keyword)
+    shipped = {
+        **dict.fromkeys((*names, "service.type", "kubernetes.container.name", "kubernetes.namespace", "process.name"), keyword),
+        "container": {"properties": {"name": keyword, "labels": {"properties": labels}}},
+        "message": {"type": "text"},
+    }  # as Filebeat does, all of ECS is mapped
+    httpx.put(f"{url}/logs-filebeat", json={"mappings": {"properties": shipped}}, timeout=30.0).raise_for_status()
     lines = []
+    for n in range(60):  # another application on the same store
+        told = document("filebeat", now - 59.0 + n, "driver", "error", f"no such ride {n}", "", "RideError")
+        told["container"]["labels"]["com_docker_compose_project"] = "rides"
+        lines += [json.dumps({"index": {"_index": "logs-filebeat"}}), json.dumps(told)]
     for schema in SCHEMAS:
         for n in range(80):
             at = now - 239.0 + 3.0 * n

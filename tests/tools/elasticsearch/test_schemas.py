@@ -8,6 +8,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from revelio.tools.base import Scope
+from revelio.tools.elasticsearch.fields import mapped
 from tests.tools.conftest import bound
 from tests.tools.elasticsearch.servers import QUESTIONS, SCHEMAS, SERVERS, log_store
 from tests.tools.recorded import Recording
@@ -16,7 +17,7 @@ ASKED = [
     ("recorded", "opensearch"),
     ("recorded", "elasticsearch"),
     ("real", "opensearch"),
-    pytest.param(("real", "elasticsearch"), marks=pytest.mark.stack),  # it comes in a container
+    ("real", "elasticsearch"),
 ]
 
 
@@ -39,16 +40,30 @@ def test_the_same_lines_are_read_from_every_schema(asked: tuple[str, Scope]) -> 
     for schema in SCHEMAS:
         with log_store(url, schema) as tool:
             seen = tool.snapshot(scope)
+            assert {e.name for e in seen.entities} == {"orders"}, "neither a blank name nor another application"
             told = {(p.entity.name, p.level): (p.count, p.baseline_count) for p in seen.logs}
             assert told == {("orders", "ERROR"): (20, 0), ("orders", "INFO"): (0, 60)}, schema
             for template, bindings in QUESTIONS:
-                if schema == "kubernetes" and template in ("elasticsearch.log_rate", "elasticsearch.failing_trace"):
-                    continue  # level and trace are inside of the line, by which the store does not group
+                if schema in ("kubernetes", "filebeat") and template == "elasticsearch.failing_trace":
+                    continue  # the trace is inside of the line
                 if template == "elasticsearch.failing_trace" and schema == "plain":
                     continue  # it has no traces
-                if template == "elasticsearch.exceptions" and schema in ("kubernetes", "plain"):
+                if template == "elasticsearch.exceptions" and schema in ("kubernetes", "plain", "filebeat"):
                     continue  # the type is inside of the line
                 result = tool.run(bound(template, **bindings), scope)
                 assert result.signal == 1.0, (schema, template)
             errors = tool.run(bound("elasticsearch.timeouts", service="orders"), scope)
             assert dict(zip(errors.roles, errors.rows[0], strict=True))["error_type"] == "TimeoutError", schema
+
+
+def test_a_field_that_is_mapped_and_never_filled_names_nothing() -> None:
+    types: dict[str, dict[str, object]] = {"message": {"text": {}}}
+    types |= {name: {"keyword": {}} for name in ("service.name", "log.level", "container.name", "@timestamp")}
+    there = mapped({"fields": types})
+    assert there is not None
+    found = there.fields({"service.name": 0, "log.level": 0, "container.name": 900}, 900)
+    assert found is not None
+    assert (found.schema.service, found.spoken_levels, "log.level" in found.lacking) == ("container.name", True, True)
+    some = there.fields({"service.name": 9, "log.level": 500, "container.name": 900}, 900)
+    assert some is not None
+    assert (some.schema.service, some.schema.level, some.spoken_levels) == ("container.name", "log.level", True)

@@ -93,21 +93,31 @@ def _found(request: dict[str, Any], documents: list[Document]) -> dict[str, Any]
     if "level" in aggregations:
         levels: dict[str, dict[int, int]] = {}
         for d in every:
+            filters = aggregations["level"]["filters"]["filters"]
+            level = next((name for name, query in filters.items() if _matches(query, d)), "INFO")
             stretch = int(d["@timestamp"] // 5 * 5000)
-            times = levels.setdefault(d["log.level"], {})
+            times = levels.setdefault(level, {})
             times[stretch] = times.get(stretch, 0) + 1
         answer["aggregations"] = {
             "level": {
-                "buckets": [
-                    {
-                        "key": k,
-                        "doc_count": sum(v.values()),
-                        "time": {"buckets": [{"key": t, "doc_count": n} for t, n in v.items()]},
-                    }
-                    for k, v in levels.items()
-                ]
+                "buckets": {
+                    k: {"time": {"buckets": [{"key": t, "doc_count": n} for t, n in v.items()]}} for k, v in levels.items()
+                }
             }
         }
+    if "baseline" in aggregations:
+        past = [d["@timestamp"] for d in every if _matches(aggregations["baseline"]["filter"], d)]
+        of = {"first": {"value": min(past) * 1000.0 if past else None}, "doc_count": len(past)}
+        oldest = min((d["@timestamp"] * 1000.0 for d in every), default=None)
+        answer["aggregations"] = {"first": {"value": oldest}, "baseline": of}
+    if "patterns" in aggregations:
+        middle = SCOPE.window.start
+        buckets = {}
+        for place, query in aggregations["patterns"]["filters"]["filters"].items():
+            at = [d["@timestamp"] for d in every if _matches(query, d)]
+            sides = (("before", sum(a < middle for a in at)), ("now", sum(a >= middle for a in at)))
+            buckets[place] = {"when": {"buckets": [{"key": k, "doc_count": n} for k, n in sides]}}
+        answer["aggregations"] = {"patterns": {"buckets": buckets}}
     return answer
 
 
@@ -216,9 +226,9 @@ def test_exceptions_are_grouped_by_type_and_line_of_code(httpserver: HTTPServer)
     assert "most often KeyError at cart.py:62" in result.summary
 
 
-def test_a_snapshot_counts_patterns_now_and_before_in_four_searches(httpserver: HTTPServer) -> None:
+def test_a_snapshot_counts_patterns_now_and_before_in_five_searches(httpserver: HTTPServer) -> None:
     evidence = elasticsearch(httpserver, [*HEALTH, *failing(), *served(*_both(), service="gateway")]).snapshot(SCOPE)
-    assert sum(request.path.endswith("/_search") for request, _ in httpserver.log) == 4
+    assert sum(request.path.endswith("/_search") for request, _ in httpserver.log) == 5
     assert evidence.entities == (Entity("log_source", "cart"), Entity("log_source", "gateway"))
     first = evidence.logs[0]
     assert (first.level, first.count, first.baseline_count) == ("ERROR", 12, 0)
@@ -226,6 +236,36 @@ def test_a_snapshot_counts_patterns_now_and_before_in_four_searches(httpserver: 
     assert first.first_seen == pytest.approx(SCOPE.window.start + 2)
     usual = next(p for p in evidence.logs if p.entity.name == "cart" and p.level == "INFO")
     assert usual.baseline_count == pytest.approx(240, abs=4)
+
+
+def test_a_store_younger_than_the_baseline_is_compared_with_what_it_saw(httpserver: HTTPServer) -> None:
+    """An error a second all the time is usual, also where a sixth of the baseline is known."""
+    began = SCOPE.window.start - 10.0
+    usual = [line(began + i, "no such order in the shop", "error") for i in range(40)]
+    tool = elasticsearch(httpserver, usual)
+    assert tool.snapshot(SCOPE).baseline.seconds == pytest.approx(10.0)
+    result = tool.run(bound("elasticsearch.errors", service="cart"), SCOPE)
+    assert result.signal == 0.0
+    assert "in the 10 s before, all the history there is" in result.summary
+
+
+def test_without_any_history_nothing_is_new(httpserver: HTTPServer) -> None:
+    tool = elasticsearch(httpserver, failing())
+    assert tool.snapshot(SCOPE).baseline.seconds == 0.0
+    assert tool.run(bound("elasticsearch.new_patterns"), SCOPE).signal == 0.0
+    assert "nothing was recorded then" in tool.run(bound("elasticsearch.errors", service="cart"), SCOPE).summary
+
+
+def test_counts_come_from_counts_where_only_a_part_of_the_lines_is_read(httpserver: HTTPServer) -> None:
+    """The newest thousand lines are not like the others: what they lack is not gone, and what they lacked before is not new."""
+    start, middle, end = SCOPE.baseline.start, SCOPE.window.start, SCOPE.window.end
+    early = [line(start + i / 20, "lost the lease of the scheduler", "error") for i in range(300)]
+    crowd = [line(middle - 20 + i / 100, f"served a page of shop {i}") for i in range(1950)]
+    late = [line(middle + 1 + i / 10, "lost the lease of the scheduler", "error") for i in range(87)]
+    busy = [line(middle + i / 100, f"upstream of shop is slow {i}", "error") for i in range(int((end - middle) * 100) - 1)]
+    seen = elasticsearch(httpserver, [*early, *crowd, *late, *busy]).snapshot(SCOPE)
+    lease = next(p for p in seen.logs if p.pattern.startswith("lost the lease"))
+    assert (lease.count, lease.baseline_count) == (87, 300)
 
 
 def _both() -> tuple[float, float]:

@@ -56,11 +56,11 @@ def test_the_answering_span_says_best_who_was_called() -> None:
 def test_figures_of_a_sample_are_scaled_to_the_whole() -> None:
     spans = [s for t in parse_traces(answer(*(shop_trace(1e9 + i, failed=i < 2) for i in range(10)))) for s in t.spans]
     carts = [s for s in spans if s.operation == "GET /carts/{session}"]
-    found = figures(carts, scale=3.0)
+    found = figures(carts, {s.trace: 3.0 for s in carts})
     assert (found.count, found.errors) == (30, 6)
     assert found.median_ms == pytest.approx(8.0)
     assert found.self_ms == pytest.approx(6.0)
-    assert figures([]) == SpanFigures()
+    assert figures([], {}) == SpanFigures()
 
 
 def test_a_span_whose_parent_was_lost_is_drawn_as_a_root() -> None:

@@ -102,10 +102,25 @@ def test_the_signal_is_present_in_the_fault_and_absent_in_health(
 def test_errors_of_a_route_that_had_none_before_count_from_zero(httpserver: HTTPServer) -> None:
     window_only = [(t, v) for t, v in grid(level(0), level(0.4)) if t >= SCOPE.window.start]
     labels = {"http_request_method": "POST", "http_route": "/payment", "http_response_status_code": "500"}
-    tool = prometheus(httpserver, lambda _: [(labels, window_only)])
+    scraped = grid(level(3), level(3))
+    tool = prometheus(httpserver, lambda query: [({}, scraped)] if query == "count(up)" else [(labels, window_only)])
     result = tool.run(bound("prometheus.error_rate_by_route", service="payment"), SCOPE)
     assert result.signal >= 0.5
     assert "POST 500 /payment" in result.summary
+
+
+def test_where_nothing_was_scraped_before_the_window_nothing_counts_from_zero(httpserver: HTTPServer) -> None:
+    window_only = [(t, v) for t, v in grid(level(0), level(0.4)) if t >= SCOPE.window.start]
+    tool = prometheus(httpserver, lambda _: [({"http_response_status_code": "500"}, window_only)])
+    result = tool.run(bound("prometheus.error_rate_by_route", service="payment"), SCOPE)
+    assert (result.signal, "nothing was measured before" in result.summary) == (0.0, True)
+
+
+def test_a_store_that_went_down_half_a_minute_ago_is_down_not_a_little_lower(httpserver: HTTPServer) -> None:
+    end = SCOPE.window.end
+    tool = prometheus(httpserver, lambda _: [({}, [(t, 0.0 if t > end - 5 else v) for t, v in grid(level(1), level(1))])])
+    result = tool.run(bound("prometheus.cache_up", cache="redis"), SCOPE)
+    assert (result.signal, result.summary) == (1.0, "cache_up: down now, up before")
 
 
 def test_a_version_that_appears_is_a_signal_and_the_one_that_was_there_is_none(httpserver: HTTPServer) -> None:

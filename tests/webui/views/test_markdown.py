@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from markdown_it import MarkdownIt
 
+from revelio.presentation.facts import written
 from tests.webui import made
 from tests.webui.pages.test_pages import asked, queries
 from webui.views.answer_contexts import AnswerPage
@@ -28,7 +29,7 @@ def test_the_summary_says_what_was_asked_found_and_run(client: TestClient) -> No
     client.post(f"{address}/feedback", data={"query_id": query, "verdict": "found", "note": "a quota was cut"})
     page = page_of(client, address)
     lines = page.summary.splitlines()
-    assert lines[0].startswith(f"Revelio suspects **{page.verdict.suspects[0].component}** (")
+    assert lines[0].startswith(f"**{written(page.verdict.words)}** Next: ")
     assert f"> {made.REPORT}" in lines
     assert f"- Answer: http://testserver{address}" in lines
     assert "Cause: a quota was cut" in lines
