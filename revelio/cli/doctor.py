@@ -144,7 +144,7 @@ def _live_systems(service: Answering, examined: Examined) -> Iterator[Finding]:
     for name, seen in looked.items():
         if seen is None:
             told = f"not looked at within {_LOOK_S:g} s: {', '.join(service.system(name).tools) or 'no sources'}"
-            yield Finding(name, "absent", told, "see which of its backends hangs; a smaller timeout_s gives up sooner")
+            yield Finding(name, "broken", told, "see which of its backends hangs; a smaller timeout_s gives up sooner")
         else:
             yield from _backends(name, seen, examined)
 
