@@ -24,6 +24,7 @@ from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange, rank_change
 from revelio.ranker.rerank import Reranked, rerank
 from revelio.ranker.session import Ranker
+from revelio.retrieval.incident_vectors import IncidentVectors
 from revelio.telemetry import traced
 from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
 
@@ -59,6 +60,11 @@ class Recommender:
     def model(self) -> str:
         """The model's name and version."""
         return self.ranker.name
+
+    @cached_property
+    def incident_vectors(self) -> IncidentVectors:
+        """Turns answers into vectors by which similar ones are found."""
+        return IncidentVectors(self.ranker.encoder.text, self.ranker.encoder.noise)
 
     def with_head(self, head: Head | None, name: str) -> Recommender:
         """The same model under that name, with what ``head`` learned from feedback; without a head, the base model."""
