@@ -24,13 +24,19 @@ _MOST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Corpus:
+class Corpus:
     """The imported templates among some candidates: ``number [N]`` of each candidate's template, -1 for others."""
 
     templates: tuple[QueryTemplate, ...]
     number: np.ndarray
     lexical: Any
     dense: Floats
+
+    def lexical_scores(self, said: str) -> Floats:
+        """``[T]``: BM25 of what was said."""
+        asked = sorted(set(words(said)) & self.lexical.vocab_dict.keys())
+        none = np.zeros(len(self.templates), dtype=np.float32)
+        return np.asarray(self.lexical.get_scores(asked) if asked else none, dtype=np.float32)
 
 
 class ImportedQuestions:
@@ -39,34 +45,30 @@ class ImportedQuestions:
     def __init__(self, text: TextEncoder) -> None:
         """``text`` encodes reports and questions."""
         self._text = text
-        self._corpus = cached_by_identity(self._read)
+        self.corpus = cached_by_identity(self._read)
 
     def scores(self, incident: Incident, queries: tuple[Query, ...], report: Floats) -> Floats | None:
         """``[N]``: the score of each candidate, NaN where evidence speaks or the question is not imported; None for no scores.
 
         ``report`` is the vector of the report.
         """
-        corpus = self._corpus(queries) if incident.report.strip() else None
+        corpus = self.corpus(queries) if incident.report.strip() else None
         if corpus is None or not corpus.templates:
             return None
         silent = np.array([_silent(template, incident.evidence) for template in corpus.templates])
         if not silent.any():
             return None
-        found = np.where(silent, self._scores(corpus, incident.report, report), np.nan)
+        both = _standardised(corpus.lexical_scores(incident.report)) + _standardised(corpus.dense @ report)
+        found = np.where(silent, both, np.nan)
         return np.where(corpus.number >= 0, found[corpus.number], np.nan).astype(np.float32)
 
-    def _scores(self, corpus: _Corpus, said: str, report: Floats) -> Floats:
-        asked = sorted(set(words(said)) & corpus.lexical.vocab_dict.keys())
-        lexical = corpus.lexical.get_scores(asked) if asked else np.zeros(len(corpus.templates), np.float32)
-        return _standardised(lexical) + _standardised(corpus.dense @ report)
-
-    def _read(self, queries: tuple[Query, ...]) -> _Corpus:
+    def _read(self, queries: tuple[Query, ...]) -> Corpus:
         templates = tuple({q.template.id: q.template for q in queries if q.template.origin}.values())
         place = {template.id: at for at, template in enumerate(templates)}
         number = np.array([place.get(q.template.id, -1) for q in queries], dtype=np.int64)
         texts = [question_text(template) for template in templates]
         dense = self._text.encode(texts) if templates else np.zeros((0, self._text.dimension), np.float32)
-        return _Corpus(templates, number, lexical_index(texts) if templates else None, dense)
+        return Corpus(templates, number, lexical_index(texts) if templates else None, dense)
 
 
 def question_text(template: QueryTemplate) -> str:

@@ -32,15 +32,13 @@ class IncidentVectors:
 
     def __init__(self, text: TextEncoder, noise: Mapping[str, float]) -> None:
         """``text`` encodes reports, ``noise`` is the noise floor of each metric."""
-        self._text, self._noise = text, noise
+        self.text, self._noise = text, noise
         self.dimension = text.dimension + 3 * _BLOCK
 
     def vector(self, answer: Recommendation) -> Floats:
         """``[dimension]``; zeros where an answer holds neither report nor evidence nor query."""
         incident = answer.incident
-        report = (
-            self._text.encode([incident.report])[0] if incident.report.strip() else np.zeros(self._text.dimension, np.float32)
-        )
+        report = self.text.encode([incident.report])[0] if incident.report.strip() else np.zeros(self.text.dimension, np.float32)
         parts = (
             (FIGURES, _hashed(_figures(incident.evidence, self._noise))),
             (CHANGES, _hashed(_changes(incident.evidence))),
