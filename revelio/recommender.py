@@ -24,6 +24,7 @@ from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange, rank_change
 from revelio.ranker.rerank import Reranked, rerank
 from revelio.ranker.session import Ranker
+from revelio.retrieval.fleet import Fleets
 from revelio.retrieval.incident_vectors import IncidentVectors
 from revelio.telemetry import traced
 from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
@@ -71,8 +72,12 @@ class Recommender:
         return Recommender(self.ranker.with_head(head, name), self.catalog)
 
     def candidates(self, incident: Incident) -> tuple[Query, ...]:
-        """The incident's own candidates, else catalog x inventory."""
-        return incident.candidates or self._of_inventory(inventory(incident.evidence))
+        """The incident's own candidates, else catalog x inventory; of large fleets, what is worth asking about."""
+        return incident.candidates or self._of_inventory(self._fleets.chosen(inventory(incident.evidence), incident))
+
+    @cached_property
+    def _fleets(self) -> Fleets:
+        return Fleets(self.catalog, self.ranker.encoder.words, self.ranker.encoder.noise)
 
     @cached_property
     def _of_inventory(self) -> Callable[[Inventory], tuple[Query, ...]]:
