@@ -13,7 +13,7 @@ from threading import Lock
 
 from cachetools import LRUCache, cachedmethod
 
-from revelio.candidates import Inventory, candidates, inventory, not_asked
+from revelio.candidates import Inventory, candidates, inventory, more_than, not_asked
 from revelio.catalog import Catalog
 from revelio.encoders.identity_cache import Identity
 from revelio.errors import NotFoundError
@@ -24,7 +24,7 @@ from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange, rank_change
 from revelio.ranker.rerank import Reranked, rerank
 from revelio.ranker.session import Ranker
-from revelio.retrieval.fleet import Fleets
+from revelio.retrieval.fleet import LARGEST, Fleets
 from revelio.retrieval.incident_vectors import IncidentVectors
 from revelio.telemetry import traced
 from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
@@ -73,7 +73,14 @@ class Recommender:
 
     def candidates(self, incident: Incident) -> tuple[Query, ...]:
         """The incident's own candidates, else catalog x inventory; of large fleets, what is worth asking about."""
-        return incident.candidates or self._of_inventory(self._fleets.chosen(inventory(incident.evidence), incident))
+        if incident.candidates:
+            return incident.candidates
+        there = inventory(incident.evidence)
+        return self._of_inventory(self._fleets.chosen(there, incident) if self._large(there) else there)
+
+    @cached_property
+    def _large(self) -> Callable[[Inventory], bool]:
+        return lru_cache(maxsize=8)(lambda there: more_than(self.catalog, there, LARGEST))
 
     @cached_property
     def _fleets(self) -> Fleets:

@@ -57,8 +57,8 @@ class EncodedIncident:
 
     Shapes: ``report [D]``, ``tool_text [K, D]``, ``template_text [T, D]``, ``features [N, F]`` of the candidates,
     ``components [M, G]``; ``tool_of [T]`` is the tool of each template, ``template_of [N]`` the template of each candidate,
-    ``near [N]`` a number for the component of each candidate. ``retrieved [N]`` are the scores of imported questions that only the
-    report speaks for, NaN for other candidates; None where there are none.
+    ``near [N]`` a number for the component of each candidate. ``retrieved [N]`` are the scores of imported questions that only
+    the report speaks for, NaN for other candidates; None where there are none.
     """
 
     queries: tuple[Query, ...]

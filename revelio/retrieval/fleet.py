@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from revelio.candidates import Inventory, more_than, within
+from revelio.candidates import Inventory, within
 from revelio.catalog import Catalog
 from revelio.encoders.evidence import component, index_evidence
 from revelio.encoders.report import Floats, TextEncoder
@@ -58,7 +58,7 @@ def index_names(names: Iterable[str], words: TextEncoder) -> NameIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Fleet:
-    """One inventory: its entities by component, and their names; None where all its candidates are ranked."""
+    """One inventory: its entities by component, and their names."""
 
     groups: Mapping[str, tuple[Entity, ...]]
     names: NameIndex | None
@@ -73,10 +73,8 @@ class Fleets:
         self._known = lru_cache(maxsize=8)(self._read)
 
     def chosen(self, there: Inventory, incident: Incident) -> Inventory:
-        """The inventory itself where it has at most ``LARGEST`` candidates, else the part of it that is worth asking about."""
+        """The part of a large inventory that is worth asking about: at most about ``LARGEST`` candidates."""
         fleet = self._known(there)
-        if fleet is None:
-            return there
         anomalous = [name for name in by_anomaly(incident.evidence, self._noise) if name in fleet.groups]
         first = within(self._catalog, there, (fleet.groups[name] for name in anomalous), _BY_EVIDENCE)
         report = self._words.encode([incident.report])[0] if self._words else np.zeros(0, np.float32)
@@ -84,9 +82,7 @@ class Fleets:
         rest = (fleet.groups[name] for name in chain(near, anomalous, sorted(fleet.groups)))
         return replace(there, entities=within(self._catalog, there, chain([first], rest), LARGEST))
 
-    def _read(self, there: Inventory) -> _Fleet | None:
-        if not more_than(self._catalog, there, LARGEST):
-            return None
+    def _read(self, there: Inventory) -> _Fleet:
         groups: dict[str, list[Entity]] = defaultdict(list)
         for entity in there.entities:
             for name in _components(entity):

@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from revelio.encoders.report import HashingEncoder
+from revelio.encoders.report import HashingEncoder, OnnxEncoder
 from revelio.errors import DatasetError
 from revelio.evaluation.retrieval import NearestCause, found_queries, ndcg, nearest_causes
 from revelio.incidents.dataset import open_dataset
 from revelio.incidents.exchange import FaultRecord, Record
 from revelio.retrieval import IncidentVectors
+from revelio.settings import BUNDLED
 from revelio.types import Incident, Recommendation, StateChange
 from tests.evaluation import made
 
@@ -103,9 +104,7 @@ def test_pairs_that_are_none_are_told_with_their_file(tmp_path: Path, content: s
 
 @pytest.mark.skipif(not PAIRS, reason="REVELIO_TEXT_TO_QUERY names no file of pairs; they are not part of this repository")
 def test_words_and_meaning_together_find_more_queries_than_either() -> None:
-    from revelio.ranker.artifact import load_ranker
-    from revelio.settings import BUNDLED
-
-    found = {(one.part, one.method): one.ndcg10 for one in found_queries(Path(PAIRS), load_ranker(BUNDLED / "model").text)}
+    encoder = OnnxEncoder(BUNDLED / "model" / "report.onnx", BUNDLED / "model" / "tokenizer.json")
+    found = {(one.part, one.method): one.ndcg10 for one in found_queries(Path(PAIRS), encoder)}
     for part in ("chosen_on", "test"):
         assert found[part, "retrieval"] > max(found[part, "bm25"], found[part, "cosine"])

@@ -16,7 +16,7 @@ from revelio.errors import SourceError
 from revelio.retrieval.elasticsearch_index import ElasticsearchIndex
 from revelio.retrieval.index import Item
 from revelio.retrieval_settings import RetrievalSettings
-from tests.tools.elasticsearch.servers import elasticsearch_node
+from tests.tools.elasticsearch.servers import real_elasticsearch
 
 D = 32
 MANY, ASKED = 100_000, 50
@@ -24,7 +24,7 @@ MANY, ASKED = 100_000, 50
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with elasticsearch_node({"xpack.security.enabled": False}) as url:
+    with real_elasticsearch() as (url, _):
         yield url
 
 

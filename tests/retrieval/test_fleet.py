@@ -10,6 +10,7 @@ import pytest
 
 from revelio.candidates import Inventory, candidates, inventory
 from revelio.encoders.report import HashingEncoder
+from revelio.recommender import Recommender
 from revelio.retrieval.fleet import LARGEST, Fleets, by_anomaly, index_names
 from revelio.types import Entity, Evidence, Incident, Series, Window
 from tests.test_candidates import catalog, template
@@ -17,6 +18,16 @@ from tests.test_candidates import catalog, template
 WORDS = HashingEncoder()
 NAMES = tuple(f"{name}-{n:04d}" for n, name in enumerate(("cart", "billing", "search", "ledger", "mail") * 500))
 ASKED = catalog(*(template(f"t{n}", service="service") for n in range(8)), template("calls", service="service", peer="service"))
+
+
+class FakeRanker:
+    """As much of a ranker as choosing candidates takes."""
+
+    @property
+    def encoder(self) -> FakeRanker:
+        return self
+
+    words, noise = WORDS, dict[str, float]()
 
 
 @cache
@@ -38,10 +49,13 @@ def named(there: Inventory) -> set[str]:
     return {entity.name for entity in there.entities if entity.kind == "service"}
 
 
-def test_up_to_the_limit_everything_is_asked_about() -> None:
-    seen = evidence("cart-0000", LARGEST // 9)
-    assert len(candidates(ASKED, inventory(seen))) <= LARGEST
-    assert chosen("mail is late", seen) == inventory(seen)
+@pytest.mark.parametrize(("components", "all_asked"), [(LARGEST // 9, True), (LARGEST // 9 + 1, False), (len(NAMES), False)])
+def test_up_to_the_limit_everything_is_asked_about(components: int, all_asked: bool) -> None:
+    incident = Incident("i", "fleet", "mail is late", 90.0, evidence("cart-0000", components))
+    everything = candidates(ASKED, inventory(incident.evidence))
+    asked = Recommender(FakeRanker(), ASKED).candidates(incident)  # type: ignore[arg-type]
+    assert (asked == everything) == all_asked == (len(everything) <= LARGEST)
+    assert len(asked) <= LARGEST
 
 
 @pytest.mark.parametrize("hot", ["cart-0000", "ledger-0873", "mail-2499"])

@@ -11,12 +11,13 @@ import pytest
 
 from revelio.candidates import candidates
 from revelio.catalog import load_catalog
-from revelio.encoders.report import HashingEncoder
+from revelio.encoders.query import EncodedIncident, QueryEncoder
+from revelio.encoders.report import HashingEncoder, OnnxEncoder
 from revelio.imports.files import save, text
 from revelio.imports.question import Collector
 from revelio.imports.runbooks import read_runbook
-from revelio.ranker.artifact import load_ranker
-from revelio.ranker.session import Ranker
+from revelio.ranker.retrieved import by_report
+from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
 from revelio.retrieval.imported_questions import ImportedQuestions, lexical_index, words
 from revelio.settings import BUNDLED
 from revelio.types import Entity, Evidence, Incident, Query, Series, Window
@@ -39,8 +40,16 @@ def queries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Query, ...]:
 
 
 @cache
-def bundled() -> Ranker:
-    return load_ranker(BUNDLED / "model")
+def report_encoder() -> OnnxEncoder:
+    """The bundled one."""
+    return OnnxEncoder(BUNDLED / "model" / "report.onnx", BUNDLED / "model" / "tokenizer.json")
+
+
+def encoded(queries: tuple[Query, ...], report: str) -> tuple[EncodedIncident, Ranking]:
+    """A question, and a ranking that knows nothing: each tool, template and binding as likely as the next."""
+    shapes = QueryEncoder(ENCODER, {}, {}).encode(asked(report), queries, ENCODER.encode([report])[0])
+    tool, template, value = (np.zeros(len(some), dtype=np.float32) for some in (shapes.tools, shapes.templates, queries))
+    return shapes, rank(shapes, Logits(tool, template, value, 0.0), Calibration())
 
 
 def asked(report: str, evidence: Evidence = NOTHING) -> Incident:
@@ -62,7 +71,10 @@ def scores(report: str, queries: tuple[Query, ...], evidence: Evidence = NOTHING
     ],
 )
 def test_without_evidence_the_report_finds_the_runbook(queries: tuple[Query, ...], report: str, runbook: str) -> None:
-    ranking = bundled().rank(asked(report), queries)
+    encoder = report_encoder()
+    found = ImportedQuestions(encoder).scores(asked(report), queries, encoder.encode([report])[0])
+    shapes, unknowing = encoded(queries, report)
+    ranking = by_report(unknowing, shapes, found)
     first = queries[int(ranking.order(1)[0])]
     assert first.title.startswith(runbook)
     assert np.exp(ranking.log_probability.astype(float)).sum() == pytest.approx(1.0, abs=1e-4)
@@ -86,9 +98,11 @@ def test_bundled_questions_get_no_score_and_their_probability_stays(queries: tup
     mixed, report = (*queries, bare), "the disk is full"
     found = scores(report, mixed)
     assert found is not None and np.isnan(found[-1]) and not np.isnan(found[:-1]).any()
-    encoded = bundled().encode(asked(report), mixed)
-    with_it, without = bundled().ranking(encoded), bundled().ranking(replace(encoded, retrieved=None))
-    assert with_it.log_probability[-1] == pytest.approx(without.log_probability[-1], abs=1e-3)
+    shapes, without = encoded(mixed, report)
+    with_it = by_report(without, shapes, found)
+    assert with_it.log_probability[-1] == pytest.approx(without.log_probability[-1], abs=1e-4)
+    assert not np.allclose(with_it.log_probability, without.log_probability)
+    assert by_report(without, shapes, None) is without
 
 
 def test_names_are_found_by_their_words() -> None:
