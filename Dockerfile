@@ -1,6 +1,8 @@
 # The product alone, without torch and the testbed's needs: `docker build -t revelio .`, or `make image` where no registry can be
 # reached. Without a command it runs the demo; `serve` needs accounts, or an address that only this machine reaches.
-FROM python:3.11-slim AS build
+# The base is pinned by its digest; `--build-arg PYTHON=...` takes another one, such as what `make image` builds from Debian packages.
+ARG PYTHON=python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7
+FROM ${PYTHON} AS build
 WORKDIR /src
 COPY requirements/build.txt requirements/run.txt requirements/
 RUN pip install --no-cache-dir --root-user-action=ignore --require-hashes -r requirements/build.txt \
@@ -16,9 +18,11 @@ RUN python -m hatchling build -t wheel -d /wheel \
     && find /packages -type d \( -name tests -o -name test \) -prune -exec rm -rf {} + \
     # 50 MB that serving never loads: ONNX Runtime's library for C programs and its model tools, and the hub's downloader.
     && cd /packages && rm -rf onnxruntime/capi/libonnxruntime.so* onnxruntime/transformers onnxruntime/tools \
-        onnxruntime/quantization onnxruntime/datasets hf_xet* huggingface_hub
+        onnxruntime/quantization onnxruntime/datasets hf_xet* huggingface_hub \
+    # The container writes no bytecode: without this, each start would compile all that it imports, for seconds.
+    && python -m compileall -q --invalidation-mode unchecked-hash /packages
 
-FROM python:3.11-slim
+FROM ${PYTHON}
 COPY --from=build /packages /usr/local/lib/revelio
 ENV PYTHONPATH=/usr/local/lib/revelio PATH=/usr/local/lib/revelio/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     LANG=C.UTF-8 OMP_NUM_THREADS=1

@@ -44,7 +44,7 @@ release: .venv/.dev ## dist/: wheel, source distribution, Kubernetes manifests, 
 
 image: .venv/.stack ## the product's container image, revelio:dev, also where no image registry can be reached
 	$(BIN)/python -m testbed.images
-	docker build --tag revelio:dev .
+	docker build --build-arg PYTHON=python:3.11-slim --tag revelio:dev .
 
 installs: .venv/.dev ## install along every path into empty environments, and print the time to a first answer
 	$(BIN)/python .ci/install_paths.py

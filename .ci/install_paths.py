@@ -29,6 +29,7 @@ UV = ROOT / ".venv" / "bin" / "uv"
 ELSEWHERE = os.environ.get("PIP_INDEX_URL", PyPI.simple_url).rstrip("/")
 QUESTION = ("recommend", "checkout takes ages since lunch", "--incident", "shop-0e06ec2115", "--json")
 IMAGE = "revelio:install-paths"
+DISTRIBUTION = "revelio-queries"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def upgraded(place: Place, python: str, _: str) -> None:
     place.run(*pip, old)
     assert place.run(program, "--version").strip() == "revelio 0.1.0"
     place.run("sh", "-c", f"echo correct horse battery | {program} users add robin --role admin --password-stdin")
-    place.run(*pip, "--upgrade", "revelio")
+    place.run(place.folder / "env/bin/python", "-m", "pip", "uninstall", "--quiet", "--yes", "revelio")
+    place.run(*pip, DISTRIBUTION)
     place.run(program, "store", "migrate")
     assert json.loads(place.run(program, "users", "list", "--json"))[0]["name"] == "robin"
     place.ask(program)
@@ -95,13 +97,13 @@ def older_wheel(place: Place) -> Path:
 def with_pipx(place: Place, python: str, _: str) -> None:
     """With a pipx that uv fetches, as few machines have one."""
     pipx = (UV, "tool", "run", "--quiet", "--default-index", place.index, "pipx")
-    place.run(*pipx, "install", "--quiet", "--python", python, "--index-url", place.index, "revelio")
+    place.run(*pipx, "install", "--quiet", "--python", python, "--index-url", place.index, DISTRIBUTION)
     place.ask(place.folder / ".local/bin/revelio")
 
 
 def with_uvx(place: Place, python: str, _: str) -> None:
     """Nothing is installed: uv keeps the environment in its cache."""
-    place.ask(UV, "tool", "run", "--quiet", "--python", python, "--default-index", place.index, "revelio")
+    place.ask(UV, "tool", "run", "--quiet", "--python", python, "--default-index", place.index, "--from", DISTRIBUTION, "revelio")
 
 
 def with_make(place: Place, _: str, __: str) -> None:
@@ -122,7 +124,7 @@ def with_docker(place: Place, _: str, __: str) -> None:
 
 Way = tuple[str, Callable[[Place, str, str], None], str]
 ON_EACH_PYTHON: tuple[Way, ...] = (
-    ("pip, wheel", with_pip, "revelio"),
+    ("pip, wheel", with_pip, DISTRIBUTION),
     ("pip, source distribution", with_pip, "SDIST"),
     ("pip, over version 0.1", upgraded, ""),
     ("pipx", with_pipx, ""),
@@ -138,7 +140,7 @@ def index(dist: Path) -> Iterator[str]:
     class Pages(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             name = self.path.rstrip("/").rpartition("/")[2]
-            if name == "revelio":
+            if name == DISTRIBUTION:
                 links = "".join(f'<a href="/files/{path.name}">{path.name}</a>' for path in dist.iterdir())
                 self._send(f"<!DOCTYPE html><html><body>{links}</body></html>".encode(), "text/html")
             elif self.path.startswith("/files/"):

@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from revelio import types
 from revelio.numbers import format_sigma
 from revelio.types import Direction, Window
 
@@ -16,7 +17,7 @@ Doubles = NDArray[np.float64]
 Counts = TypeVar("Counts", float, Doubles)
 """One count, or many."""
 
-SIGNIFICANT = 0.5
+SIGNIFICANT = types.SIGNIFICANT
 """Signals from this value on count as significant."""
 
 RELATIVE = 0.15

@@ -130,7 +130,13 @@ class Answering:
         return replace(
             reranking,
             recommendation=replace(
-                ranked, queries=queries, no_fault_probability=no_fault, degraded=answer.degraded, time=answer.time
+                ranked,
+                queries=queries,
+                no_fault_probability=no_fault,
+                degraded=answer.degraded,
+                not_asked=answer.not_asked,
+                report_effect=answer.report_effect,
+                time=answer.time,
             ),
         )
 

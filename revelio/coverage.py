@@ -25,7 +25,10 @@ SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class SourceCoverage:
-    """One source: ``state`` is "good" where it can answer questions, "absent" where it answers nothing of use or not at all."""
+    """One source: ``state`` is "good" where it can answer questions, "absent" where it answers nothing of use or not at all.
+
+    It is "broken" where its settings can never work.
+    """
 
     state: str
     detail: str
@@ -76,7 +79,10 @@ def coverage(system: System, now: float | None = None) -> Coverage:
     sources = {}
     for source in system.sources.all:
         state = states[source.name]
-        tool = next(t for t in system.catalog.tools if t.name == source.product.tool)
+        tool = next((t for t in system.catalog.tools if t.name == source.product.tool), None)
+        if tool is None:
+            sources[source.name] = SourceCoverage("broken", states[source.name].detail, 0, 0)
+            continue
         answers = state.up and source.name not in evidence.missing
         detail = state.detail if answers else _why(system, source, state, broken.get(source.name, ""))
         if answers and not usable[tool.name]:

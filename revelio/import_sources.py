@@ -12,12 +12,13 @@ import yaml
 
 from revelio.bounded_file import OversizedError, read_bounded
 from revelio.errors import InvalidInputError, SourceError
-from revelio.imports.files import ImportedFile, listed, write
+from revelio.imports.files import ImportedFile, address_of, check_name, keep_address, listed, write
 from revelio.imports.grafana import read_dashboard
 from revelio.imports.question import Collector, Found, Kind
 from revelio.imports.rules import read_rules
 from revelio.imports.runbooks import read_runbook
 from revelio.imports.searches import read_searches
+from revelio.redaction import checked_address, public_address, redact_address, remember_address
 from revelio.settings import Backend, Settings
 from revelio.tools.base import Limits
 from revelio.tools.fetch import Fetcher
@@ -41,26 +42,32 @@ def import_questions(settings: Settings, kind: Kind, source: str, name: str = ""
     imported before then stays. Files that cannot be read are problems, and the rest is imported.
     """
     name = name or default_name(kind, source)
-    return write(settings.imports.folder, name, kind, source, read_source(settings, kind, source, name))
+    check_name(name)
+    read = write(settings.imports.folder, name, kind, source, read_source(settings, kind, source, name))
+    if name not in settings.imports.sources:
+        keep_address(settings.imports.folder, name, source)
+    return read
 
 
 def refresh(settings: Settings, names: tuple[str, ...] = ()) -> Iterator[ImportedFile]:
     """Read again what was imported, all or some, and what the settings declare; a source that fails keeps its questions."""
-    known = {i.name: (i.kind, i.source) for i in listed(settings.imports.folder) if i.at}
+    folder = settings.imports.folder
+    known = {i.name: (i.kind, address_of(folder, i.name)) for i in listed(folder) if i.at}
     known |= {name: (declared.kind, declared.source) for name, declared in settings.imports.sources.items()}
     for name, (kind, source) in sorted(known.items()):
         if not names or name in names:
             try:
                 yield import_questions(settings, kind, source, name)
             except (InvalidInputError, SourceError) as error:
-                before = next((i for i in listed(settings.imports.folder) if i.name == name), None)
-                yield ImportedFile(name, kind, source, 0.0, before.questions if before else 0, (f"not refreshed: {error}",))
+                before = next((i for i in listed(folder) if i.name == name), None)
+                shown = redact_address(source)
+                yield ImportedFile(name, kind, shown, 0.0, before.questions if before else 0, (f"not refreshed: {error}",))
 
 
 def default_name(kind: Kind, source: str) -> str:
     """A name for a source: its file, or its host."""
-    last = re.sub(r"^https?://(?:[^@/]*@)?", "", source).rstrip("/")
-    last = last if source.startswith("http") else Path(last).stem
+    on_server = source.startswith(("http://", "https://"))
+    last = public_address(source).partition("://")[2].rstrip("/") if on_server else Path(source).stem
     return re.sub(r"[^A-Za-z0-9_-]+", "-", last).strip("-")[:40] or kind
 
 
@@ -68,6 +75,10 @@ def read_source(settings: Settings, kind: Kind, source: str, name: str = "") -> 
     """The questions of a source and the problems with it; raises as ``import_questions``."""
     into = Collector()
     if source.startswith(("http://", "https://")):
+        try:
+            remember_address(checked_address(source))
+        except ValueError as error:
+            raise InvalidInputError(f"{redact_address(source)}: {error}") from None
         declared = settings.imports.sources.get(name)
         access = declared.access() if declared else {}
         fetcher = Fetcher(name or kind, Backend(**{**access, "url": source}), _LIMITS)
@@ -124,7 +135,8 @@ _READERS: dict[Kind, Callable[[str, str, Collector], None]] = {
 
 
 def _rules_server(fetcher: Fetcher, into: Collector) -> None:
-    read_rules(fetcher.get("/api/v1/rules", {}), fetcher.url, into, f"{fetcher.url}/rules")
+    page = public_address(fetcher.url)
+    read_rules(fetcher.get("/api/v1/rules", {}), page, into, f"{page}/rules")
 
 
 def _grafana_server(fetcher: Fetcher, into: Collector) -> None:
@@ -134,7 +146,9 @@ def _grafana_server(fetcher: Fetcher, into: Collector) -> None:
     for entry in found:
         uid, title = (str(entry.get(k) or "") for k in ("uid", "title")) if isinstance(entry, dict) else ("", "")
         try:
-            read_dashboard(fetcher.get(f"/api/dashboards/uid/{quote(uid, safe='')}", {}), title or uid, into, fetcher.url)
+            read_dashboard(
+                fetcher.get(f"/api/dashboards/uid/{quote(uid, safe='')}", {}), title or uid, into, public_address(fetcher.url)
+            )
         except SourceError as error:
             into.problems.append(f"{title or uid}: {error.reason}")
 

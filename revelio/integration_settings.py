@@ -24,7 +24,7 @@ class SlackSettings(BaseModel):
 
 
 class AlertSettings(BaseModel):
-    """Incoming alert webhooks. A source needs its secret, except on loopback."""
+    """Incoming alert webhooks. A source needs its secret, except from this machine without accounts or proxies."""
 
     model_config = ConfigDict(extra="forbid")
     system: str = Field("", description="System to use when an alert names none; empty: the only one configured")

@@ -38,7 +38,9 @@ class RecommendRequest:
             raise InvalidInputError("the report contains NUL bytes; paste it as plain text")
         if not 1 <= self.k <= MAX_K:
             raise InvalidInputError(f"k is {self.k}; it must be 1 to {MAX_K}")
-        if (self.system is None) == (self.incident is None):
+        if self.system is None and self.incident is None:
+            raise InvalidInputError("name a live system or a recorded incident")
+        if self.system is not None and self.incident is not None:
             raise InvalidInputError("name either a live system or a recorded incident, not both")
         if self.incident is not None and self.time.named:
             raise InvalidInputError("a recorded incident has its own time; leave since and window out, or name a live system")

@@ -22,6 +22,7 @@ from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
 from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange, rank_change
+from revelio.ranker.report_effect import NOT_UNDERSTOOD, report_effect
 from revelio.ranker.rerank import Reranked, rerank
 from revelio.ranker.session import Ranker
 from revelio.retrieval.fleet import LARGEST, Fleets
@@ -107,8 +108,8 @@ class Recommender:
         ranked = tuple(_ranked(queries[i], rank, factors(encoded, ranking, i, titles)) for rank, i in enumerate(first, 1))
         answer = self._answer(incident, ranked, ranking.abstain, began)
         if without is not None:
-            return replace(answer, report_effect=_changed(queries[first[0]], queries[int(without.result().order(1)[0])]))
-        return answer if said or not incident.report.strip() else replace(answer, report_effect=_NOT_UNDERSTOOD)
+            return replace(answer, report_effect=report_effect(ranking, without.result()))
+        return answer if said or not incident.report.strip() else replace(answer, report_effect=NOT_UNDERSTOOD)
 
     def find(self, incident: Incident, query_id: str) -> RankedQuery:
         """One candidate with its rank among all; ``NotFoundError`` when no candidate has this id."""
@@ -175,16 +176,6 @@ def _reranked_factors(reranked: Reranked, index: int, titles: Mapping[str, str])
 
 def _ranked(query: Query, rank: int, parts: tuple[Factor, ...]) -> RankedQuery:
     return RankedQuery(query, rank, math.exp(sum(f.log_probability for f in parts)), parts)
-
-
-_NOT_UNDERSTOOD = "The report has no word that the model knows, so that the evidence alone was ranked"
-
-
-def _changed(first: Query, without: Query) -> str:
-    """What the report changed, in a sentence."""
-    if without == first:
-        return "Without the report, the same query would come first"
-    return f"Without the report, another query would come first: {without.title}"
 
 
 def load_recommender(folder: Path, catalog: Catalog) -> Recommender:

@@ -6,20 +6,32 @@ import os
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from revelio.access_settings import AccessSettings
+from revelio.access_settings import AccessSettings, Address, remember_secrets
 from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
 from revelio.import_settings import ImportSettings
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
 from revelio.profile_settings import ProfileSettings
+from revelio.redaction import public_address
 from revelio.registered_systems import registered_systems
 from revelio.retrieval_settings import RetrievalSettings
+from revelio.setting_errors import explained, misspelt_variable, unreadable
 
 BUNDLED = Path(str(files("revelio") / "bundled"))
 
@@ -28,19 +40,24 @@ _YEAR_S = 366 * 86_400.0
 _PAGE = r"^(https?://\S+)?$"
 
 
-def _without_password(page: str) -> str:
-    """Everybody who may see an answer sees its links; a browser asks for the password itself."""
-    return re.sub(r"(?<=://)[^/?#]*@", "", page)
+# Everybody who may see an answer sees its links; a browser asks for the password itself.
+_Page = Annotated[str, AfterValidator(public_address)]
 
 
-_Page = Annotated[str, AfterValidator(_without_password)]
+def _with_scheme(url: str) -> str:
+    """``HOST:PORT`` alone would read as a scheme, the host, with a path, the port."""
+    if re.match(r"[\w.-]+:\d+(/|$)", url):
+        raise ValueError(f"has no scheme; write http://{url}, or the scheme of its kind")
+    return url
 
 
 class Backend(AccessSettings):
     """One backend of one system."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-    url: str = Field(description="Address that Revelio queries, for example http://prometheus:9090")
+    url: Annotated[Address, AfterValidator(_with_scheme)] = Field(
+        description="Address that Revelio queries, for example http://prometheus:9090"
+    )
     product: str = Field(
         "", description="What it is, such as `loki`, where its name does not say so: a system may have several of one kind"
     )
@@ -129,7 +146,9 @@ class RegisteredSystemsSource(PydanticBaseSettingsSource):
 class Settings(BaseSettings):
     """Every setting of Revelio."""
 
-    model_config = SettingsConfigDict(env_prefix="REVELIO_", env_nested_delimiter="__", extra="forbid", allow_inf_nan=False)
+    model_config = SettingsConfigDict(
+        env_prefix="REVELIO_", env_nested_delimiter="__", extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
+    )
     host: str = Field("127.0.0.1", description="Address to listen on; other than loopback needs `accounts`")
     port: int = Field(8000, ge=1, le=65535, description="Port to listen on")
     accounts: bool = Field(False, description="Require sign-in for people and tokens for programs")
@@ -145,7 +164,7 @@ class Settings(BaseSettings):
         600, ge=0, description="Requests per minute for each account, or each address without one; 0: unlimited"
     )
     oidc: OidcSettings | None = Field(None, description="Identity provider; needs `accounts`")
-    database: str = Field("sqlite:///var/revelio.db", description="SQLAlchemy address of the store")
+    database: Address = Field("sqlite:///var/revelio.db", description="SQLAlchemy address of the store")
     mask: list[Literal["secrets", "emails", "cards", "addresses"]] = Field(
         ["secrets", "emails", "cards"],
         description="What to mask in reports and notes before saving; `addresses` are IP addresses",
@@ -165,6 +184,11 @@ class Settings(BaseSettings):
     slack: SlackSettings = Field(default_factory=SlackSettings, description="The Slack bot")
     alerts: AlertSettings = Field(default_factory=AlertSettings, description="Incoming alerts")
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings, description="Traces and logs of Revelio itself")
+
+    @model_validator(mode="after")
+    def _remembered(self) -> Self:
+        remember_secrets(self)
+        return self
 
     @classmethod
     def settings_customise_sources(
@@ -189,12 +213,12 @@ def load_settings() -> Settings:
     try:
         if path.is_file():
             read_bounded(path)
+        if misspelt := misspelt_variable(os.environ, Settings):
+            raise InvalidInputError(misspelt)
         return Settings()
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(p) for p in first["loc"])
-        raise InvalidInputError(f"setting {where}: {first['msg']}; see `revelio docs settings`") from error
+        raise InvalidInputError(explained(error, Settings)) from error
     except (OSError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{path} cannot be read: {error}") from error
+        raise InvalidInputError(unreadable(error, Settings) or f"{path} cannot be read: {error}") from error
     except RecursionError as error:
         raise InvalidInputError(f"{path}, or a setting in the environment, is nested too deeply") from error

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from revelio.catalog import Catalog, Product, ToolSpec
+from revelio.catalog import Catalog, Product, ToolSpec, bundled_catalog
 from revelio.settings import Backend, SystemSettings
+from revelio.suggestion import suggestion
 from revelio.tools.base import Limits, Tool
 from revelio.tools.registry import make_tool
+from revelio.tools.unusable import UnusableTool
 from revelio.types import Entity, Query
 
 
@@ -83,7 +85,10 @@ class Sources:
 
 
 def make_sources(settings: SystemSettings, catalog: Catalog, limits: Limits) -> dict[str, Tool]:
-    """A tool for every backend of the settings that the catalog asks, in the order of the catalog. Connects to nothing yet."""
+    """A tool for every backend of the settings that the catalog asks, in the order of the catalog. Connects to nothing yet.
+
+    A backend whose name or product no source has comes last: whatever is asked of it says so.
+    """
     made: dict[str, Tool] = {}
     order = [t.name for t in catalog.tools]
     products = {name: p for name, backend in settings.backends.items() if (p := _product(catalog, name, backend))}
@@ -92,6 +97,9 @@ def make_sources(settings: SystemSettings, catalog: Catalog, limits: Limits) -> 
         tool = make_tool(spec, settings.backends[name], limits, product.name, name)
         if tool is not None:
             made[name] = tool
+    for name, backend in settings.backends.items():
+        if name not in products and _product(bundled_catalog(), name, backend) is None:
+            made[name] = UnusableTool(name, _unknown(catalog, name, backend.product))
     return made
 
 
@@ -99,6 +107,12 @@ def unconnected(catalog: Catalog, name: str, backend: Backend | None = None) -> 
     """The tool of that name, to render queries and links; None where the catalog has none. Nothing can be run."""
     spec = next((t for t in catalog.tools if t.name == name), None)
     return None if spec is None else make_tool(spec, backend or Backend(url=""), Limits())
+
+
+def _unknown(catalog: Catalog, name: str, product: str) -> str:
+    there = list(dict.fromkeys(p.name for p in (*catalog.products, *bundled_catalog().products)))
+    setting = f"its product {product!r}" if product else f"its name {name!r}"
+    return f"{setting} is that of no source; {suggestion(product or name, there)}"
 
 
 def _product(catalog: Catalog, name: str, backend: Backend | None) -> Product | None:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from revelio.catalog import Catalog
-from revelio.clean_text import redact
 from revelio.conventions import Cadence
 from revelio.deadline import end, until
 from revelio.discovery.cadence import USUAL_S
 from revelio.errors import SourceError
 from revelio.merged import join, merge
+from revelio.numbers import format_duration
 from revelio.progress import told
+from revelio.redaction import redact
 from revelio.settings import SystemSettings
 from revelio.sources import Source, Sources, make_sources, unconnected
 from revelio.telemetry import traced
@@ -36,6 +37,9 @@ INVENTORY_S = 600.0
 POINTS = 8
 """The fewest measurements that a window holds."""
 
+PRESENT_S = 120.0
+"""How long after the end of a window what a source knows of now is still of then, in seconds."""
+
 REQUESTS = 2
 """A query may take as long as this many requests in sequence."""
 
@@ -49,6 +53,10 @@ class ToolState:
     tool: str
     up: bool
     detail: str
+
+    def __post_init__(self) -> None:
+        """What a backend says of itself may repeat what it was sent."""
+        object.__setattr__(self, "detail", redact(self.detail))
 
 
 class System:
@@ -173,6 +181,10 @@ class System:
         if not results:
             raise next(answer for answer in answers.values() if isinstance(answer, SourceError))
         result = join(results)
+        late = time.time() - where.window.end
+        if late > PRESENT_S and not all(s.tool.retrospective for s in asked if s.name in results):
+            told = f"{result.summary} (its state is as of now, {format_duration(late * 1000.0)} after the time asked about)"
+            result = replace(result, summary=told)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
 
     def _presence(self, source: str) -> Result:

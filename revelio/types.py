@@ -113,6 +113,10 @@ class Feature:
     baseline: float | None = None
 
 
+_FELT = frozenset({"service", "edge", "backend", "probe"})
+"""Kinds of entities whose figures users feel."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A snapshot of all tools. ``missing`` names the sources that did not answer: unavailable is not the same as empty.
@@ -143,6 +147,12 @@ class Evidence:
     def shows(self) -> bool:
         """Whether any tool returned data, normal or not."""
         return any((self.series, self.logs, self.spans, self.changes, self.features))
+
+    @property
+    def blind(self) -> bool:
+        """Whether sources answered and none told anything that users feel: no request, call, trace or log line."""
+        felt = any(s.entity.kind in _FELT for s in self.series) or self.spans or self.logs or self.features
+        return self.sources is not None and not felt
 
     @property
     def mostly_missing(self) -> bool:
@@ -361,9 +371,20 @@ class RankedQuery:
         """Whether it was run and its backend answered."""
         return self.result is not None and self.result.error is None
 
+    @property
+    def anomalous(self) -> bool:
+        """Whether it was run, and its result is significant."""
+        return self.answered and self.result is not None and self.result.signal >= SIGNIFICANT
+
+
+SIGNIFICANT = 0.5
+"""Signals of results from this value on count as significant."""
 
 NO_FAULT_THRESHOLD = 0.5
 """From this probability of no fault on, an answer says so first."""
+
+NO_FAULT_DESPITE = 0.9
+"""From this probability of no fault on, it does so even where a query that was run shows something anomalous."""
 
 Outcome = Literal["fault", "no_fault", "no_evidence"]
 """What an answer says: something points at a fault, probably nothing does, or too little could be seen to tell."""
@@ -388,13 +409,18 @@ class Recommendation:
 
     @property
     def outcome(self) -> Outcome:
-        """What the answer says, the same everywhere. It never calls a system healthy that it mostly could not see."""
+        """What the answer says, the same everywhere, with what its queries showed when they were run.
+
+        It never calls a system healthy that it mostly could not see, or of which it saw nothing that users feel.
+        """
         evidence = self.incident.evidence
-        if not evidence.shows or not self.queries:
+        anomalous = any(q.anomalous for q in self.queries)
+        unseen = not evidence.shows or evidence.mostly_missing or evidence.blind
+        if not self.queries or not (evidence.shows or anomalous):
             return "no_evidence"
-        if self.no_fault_probability < NO_FAULT_THRESHOLD:
+        if self.no_fault_probability < (NO_FAULT_DESPITE if anomalous else NO_FAULT_THRESHOLD) or (anomalous and unseen):
             return "fault"
-        return "no_evidence" if evidence.mostly_missing else "no_fault"
+        return "no_evidence" if unseen else "no_fault"
 
     @property
     def no_fault_likely(self) -> bool:

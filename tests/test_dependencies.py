@@ -36,7 +36,7 @@ def lock(tmp_path: Path) -> Path:
 
 def test_the_bill_of_materials_names_every_locked_package_with_its_hashes(lock: Path) -> None:
     bill = json.loads(run("bill_of_materials.py", lock).stdout)
-    assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "revelio")
+    assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "revelio-queries")
     assert [c["purl"] for c in bill["components"]] == ["pkg:pypi/one@1.0", "pkg:pypi/two-parts@2.0.1"]
     assert [r["hashes"][0]["content"][0] for r in bill["components"][0]["externalReferences"]] == ["a", "b"]
 

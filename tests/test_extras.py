@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from revelio.errors import InvalidInputError
-from revelio.extras import EXTRAS, extras_for
+from revelio.extras import DISTRIBUTION, EXTRAS, extras_for, how_to_install
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -115,11 +116,11 @@ with TestClient(app, base_url="http://127.0.0.1") as client:
     assert done.returncode == 0, done.stderr
     page, status, detail, tools = json.loads(done.stdout)
     assert (page, status) == (200, 404)
-    assert "revelio[slack]" in detail
-    assert {tool: f"revelio[{extra}]" in tools[tool] for tool, extra in EXTRA_OF_TOOL.items()} == dict.fromkeys(
+    assert "the extra `slack`" in detail
+    assert {tool: how_to_install(extra) in tools[tool] for tool, extra in EXTRA_OF_TOOL.items()} == dict.fromkeys(
         EXTRA_OF_TOOL, True
     )
-    assert "revelio[slack]" in done.stderr
+    assert how_to_install("slack") in done.stderr
 
 
 EXTRA_OF_TOOL = {"mysql": "mysql", "postgres": "postgres", "redis": "redis", "containers": "docker"}
@@ -137,24 +138,41 @@ EXTRA_OF_TOOL = {"mysql": "mysql", "postgres": "postgres", "redis": "redis", "co
 def test_command_that_needs_an_extra_names_it(arguments: list[str], extra: str, tmp_path: Path) -> None:
     done = plain(f"import sys; sys.argv = ['revelio', *{arguments!r}]; from revelio.cli import main; main()", tmp_path)
     assert done.returncode == 1
-    assert f"pip install 'revelio[{extra}]'" in done.stderr
+    assert how_to_install(extra) in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_database_in_postgres_names_its_extra(tmp_path: Path) -> None:
     done = plain("from revelio.store.engine import open_engine; open_engine('postgresql://x@127.0.0.1:9/x')", tmp_path)
-    assert "pip install 'revelio[postgres]'" in done.stderr
+    assert how_to_install("postgres") in done.stderr
 
 
 def test_each_extra_of_the_package_is_known_and_nothing_else_is() -> None:
     assert set(EXTRAS) == set(PROJECT["optional-dependencies"]) - {"dev", "services"}
 
 
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_a_hint_installs_the_packages_of_the_extra_into_this_environment_and_never_names_another_project(extra: str) -> None:
+    command = shlex.split(how_to_install(extra))
+    assert command[:4] == [sys.executable, "-m", "pip", "install"]
+    assert sorted(command[4:]) == sorted(PROJECT["optional-dependencies"][extra])
+
+
+def test_a_hint_without_the_metadata_of_the_installation_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("revelio.extras.DISTRIBUTION", "revelio-that-nobody-installed")
+    assert "extra `postgres`" in how_to_install("postgres")
+
+
+def test_the_distribution_is_not_named_as_the_other_project_on_the_public_index() -> None:
+    assert PROJECT["name"] == DISTRIBUTION != "revelio"
+    assert PROJECT["scripts"] == {"revelio": "revelio.cli:main"}
+
+
 def test_import_that_fails_for_another_reason_stays_what_it_is() -> None:
     with pytest.raises(ModuleNotFoundError), extras_for("this"):
         raise ModuleNotFoundError(name="revelio.nothing")
     with (
-        pytest.raises(InvalidInputError, match=r"this needs torch, which is not installed: pip install 'revelio\[train\]'"),
+        pytest.raises(InvalidInputError, match=r"this needs torch, which is not installed: .* -m pip install .*'torch>="),
         extras_for("this"),
     ):
         raise ModuleNotFoundError(name="torch")

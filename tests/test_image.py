@@ -47,3 +47,9 @@ def test_the_product_s_services_share_a_network_of_their_own() -> None:
     assert set(PRODUCT) == {"demo", "revelio", "revelio-store"}
     assert all(service["networks"] == ["product"] for service in PRODUCT.values())
     assert "ports" not in PRODUCT["revelio-store"]
+
+
+def test_the_base_is_pinned_by_its_digest() -> None:
+    (base,) = re.findall(r"^ARG PYTHON=(.*)$", DOCKERFILE, re.MULTILINE)
+    assert re.fullmatch(r"python:3\.11-slim@sha256:[0-9a-f]{64}", base)
+    assert {line.split()[1] for line in DOCKERFILE.splitlines() if line.startswith("FROM ")} == {"${PYTHON}"}

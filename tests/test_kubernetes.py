@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,25 @@ def test_the_account_may_list_and_nothing_else() -> None:
     assert {verb for rule in rules for verb in rule["verbs"]} == {"list"}
     listed = {resource for rule in rules for resource in rule["resources"]}
     assert not listed & {"secrets", "*", "pods/log", "pods/exec", "serviceaccounts"}
+
+
+def test_config_maps_and_nodes_are_read_only_where_an_operator_binds_their_roles() -> None:
+    bound = {o["roleRef"]["name"] for o in OBJECTS if o["kind"].endswith("RoleBinding")}
+    (binding,) = yaml.safe_load_all(BINDING.read_text(encoding="utf-8"))
+    given = [o for o in OBJECTS if o["kind"] == "ClusterRole" and o["metadata"]["name"] in bound | {binding["roleRef"]["name"]}]
+    assert not {r for o in given for rule in o["rules"] for r in rule["resources"]} & {"configmaps", "nodes", "secrets"}
+
+
+def test_the_pod_reaches_no_link_local_address() -> None:
+    (policy,) = (o["spec"] for o in OBJECTS if o["kind"] == "NetworkPolicy")
+    assert set(policy["policyTypes"]) == {"Ingress", "Egress"}
+    names, backends = policy["egress"]
+    assert {(p["port"], p["protocol"]) for p in names["ports"]} == {(53, "UDP"), (53, "TCP")}
+    blocks = [ip_network(peer["ipBlock"]["cidr"]) for peer in backends["to"] if "ipBlock" in peer]
+    kept_out = [ip_network(e) for peer in backends["to"] if "ipBlock" in peer for e in peer["ipBlock"]["except"]]
+    for address in ("169.254.169.254", "fe80::1", "fd00:ec2::254"):
+        assert any(ip_address(address) in block for block in blocks)
+        assert any(ip_address(address) in block for block in kept_out)
 
 
 def test_the_pod_fits_a_restricted_namespace() -> None:
@@ -69,11 +89,12 @@ def test_a_real_server_takes_them_and_the_account_can_only_read(tmp_path: Path) 
         may = ["auth", "can-i", "--as", ACCOUNT]
         assert kubectl(*may, "list", "pods", "-n", "shop").strip() == "no"
         assert "created" in kubectl("apply", "--validate=strict", "-n", "shop", "-f", BINDING)
-        for listed in ("pods", "events", "configmaps", "deployments.apps", "horizontalpodautoscalers.autoscaling"):
+        for listed in ("pods", "events", "deployments.apps", "horizontalpodautoscalers.autoscaling"):
             assert kubectl(*may, "list", listed, "-n", "shop").strip() == "yes", listed
             assert kubectl(*may, "list", listed, "-n", "kube-system").strip() == "no", listed
             assert kubectl(*may, "delete", listed, "-n", "shop").strip() == "no", listed
-        assert kubectl(*may, "list", "nodes").strip().endswith("yes")
+        assert kubectl(*may, "list", "nodes").strip().endswith("no")
+        assert kubectl(*may, "list", "configmaps", "-n", "shop").strip() == "no"
         for verb, what in (
             ("list", "secrets"),
             ("get", "pods/log"),

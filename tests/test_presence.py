@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from revelio.encoders.deviations import series_deviations
+from revelio.incidents.exchange import read_records
+from revelio.no_fault import DOWN, supported
 from revelio.presence import GONE_SIGMA, absences, off, sigma
 from revelio.types import Entity, Evidence, LogPattern, Series, StateChange, Window
 
@@ -26,6 +29,15 @@ def test_a_store_that_was_killed_half_a_minute_ago_is_gone_not_a_little_lower() 
     assert found.below[0] == GONE_SIGMA and found.above[0] < 0
     [absence] = absences(replace(SEEN, series=(series,)))
     assert (absence.entity, absence.at, absence.until, absence.told_by) == (CACHE, 4170.0, None, "cache_up")
+
+
+def test_a_real_redis_that_was_killed_is_the_one_thing_that_went_away() -> None:
+    """Prometheus 2.42 with the exporters of Redis and of the host, and caddy, scraped every 5 s; Redis was killed 70 s before."""
+    [record] = read_records(Path(__file__).parent / "recordings" / "redis-killed.jsonl.xz")
+    [absence] = absences(record.evidence)
+    assert (absence.entity, absence.until, absence.told_by) == (CACHE, None, "cache_up")
+    assert supported(0.99, record.evidence) == DOWN
+    assert {s.entity.name for s in record.evidence.series if s.metric == "up"} > {"redis"}, "the exporter itself still answers"
 
 
 def test_what_came_back_says_when() -> None:

@@ -146,7 +146,7 @@ def test_an_unknown_incident_or_system_is_answered_with_those_there_are(service:
         service.rank(RecommendRequest("slow", incident="zz"))
     with pytest.raises(NotFoundError, match="shop"):
         service.rank(RecommendRequest("slow", system="zz"))
-    with pytest.raises(InvalidInputError, match="either"):
+    with pytest.raises(InvalidInputError, match="a live system or a recorded incident"):
         service.rank(RecommendRequest("slow"))
 
 

@@ -16,6 +16,8 @@ from revelio.types import (
     QueryTemplate,
     RankedQuery,
     Recommendation,
+    Result,
+    Series,
     Window,
     fill,
 )
@@ -50,3 +52,29 @@ def test_an_answer_says_that_nothing_is_wrong_only_where_a_tool_showed_something
     answer = Recommendation(Incident("i", "shop", "it is slow", 90.0, seen), (asked,), no_fault, "m")
     assert answer.no_fault_likely == likely
     assert not replace(answer, incident=replace(answer.incident, evidence=blind)).no_fault_likely
+
+
+@pytest.mark.parametrize(
+    ("no_fault", "signal", "outcome"),
+    [(0.59, 0.8, "fault"), (0.59, 0.2, "no_fault"), (0.95, 0.8, "no_fault"), (0.2, 0.1, "fault")],
+)
+def test_what_a_run_showed_counts_in_the_verdict(no_fault: float, signal: float, outcome: str) -> None:
+    seen = Evidence(Window(60.0, 90.0), Window(0.0, 60.0), features=(Feature(Entity("service", "cart"), "errors", 0.0, 0.0),))
+    ran = RankedQuery(Query(EDGE), 1, 1.0, (), result=Result("", signal, ""))
+    answer = Recommendation(Incident("i", "shop", "it is slow", 90.0, seen), (ran,), no_fault, "m")
+    assert answer.outcome == outcome
+    failed = replace(ran, result=Result.failed("no answer"))
+    assert replace(answer, queries=(failed,)).outcome == replace(answer, queries=(replace(ran, result=None),)).outcome
+
+
+def test_a_machine_whose_users_cannot_be_seen_is_not_called_healthy() -> None:
+    host = Series(Entity("host", "node-1"), "host_cpu", "of cores", (1.0,), (0.1,))
+    service = Series(Entity("service", "web"), "request_rate", "req/s", (1.0,), (9.0,))
+    only_host = Evidence(Window(60.0, 90.0), Window(0.0, 60.0), series=(host,), sources=("prometheus",))
+    asked = RankedQuery(Query(EDGE), 1, 1.0, ())
+    answer = Recommendation(Incident("i", "shop", "it is slow", 90.0, only_host), (asked,), 0.7, "m")
+    assert answer.outcome == "no_evidence"
+    both = replace(only_host, series=(host, service))
+    assert replace(answer, incident=replace(answer.incident, evidence=both)).outcome == "no_fault"
+    high = replace(asked, result=Result("", 0.9, ""))
+    assert replace(answer, queries=(high,)).outcome == "fault"

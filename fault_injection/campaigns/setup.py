@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from fault_injection.apps import app_named
@@ -19,6 +19,7 @@ from revelio.settings import load_settings
 from revelio.systems import open_system
 from revelio.types import Window
 from testbed.errors import CorpusError, StackError
+from testbed.progress import Progress, silent
 from testbed.stack import down, status, up
 from testbed.stack.project import find_project
 from testbed.users.cells import cells
@@ -103,10 +104,14 @@ def open_environment(app_name: str, reports: Path = CORPUS) -> Environment:
 
 
 @contextmanager
-def running_stack(app_name: str) -> Iterator[None]:
-    """That application's stack up for the block; taken down by its end when it was not up before. Raises ``StackError``."""
+def running_stack(app_name: str, shown: AbstractContextManager[Progress] | None = None) -> Iterator[None]:
+    """That application's stack up for the block; taken down by its end when it was not up before. Raises ``StackError``.
+
+    ``shown`` shows the steps until it is up.
+    """
     there = bool(status(app_name).containers)
-    up(app_name)
+    with shown or nullcontext(silent) as progress:
+        up(app_name, progress=progress)
     try:
         yield
     finally:

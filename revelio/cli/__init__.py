@@ -13,12 +13,17 @@ TESTBED_VERBS = {"campaign", "faults", "testbed"}
 
 def main() -> None:
     """What the ``revelio`` command runs."""
-    from revelio.cli.app import build  # so that importing the package costs nothing
-    from revelio.cli.output import complain
+    import typer  # here, so that importing the package costs nothing
+
+    from revelio.cli.app import build
+    from revelio.cli.failure import failed
 
     try:
         with extras_for("this command", "testbed" if set(sys.argv[1:2]) & TESTBED_VERBS else ""):
-            build()()
-    except RevelioError as error:
-        complain(str(error))
-        sys.exit(1)
+            code = build("".join(sys.argv[1:2]))(standalone_mode=False)
+    except typer.Abort:
+        typer.echo("stopped", err=True)
+        code = 1
+    except (RevelioError, OSError, typer.TyperException) as error:
+        code = failed(error)
+    sys.exit(code or 0)

@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from revelio import __version__
-from revelio.cli import (
-    bench,
-    campaign,
-    catalog,
-    demo,
-    docs,
-    doctor,
-    evaluate,
-    faults,
-    incidents,
-    init,
-    learn,
-    mcp,
-    models,
-    recommend,
-    run,
-    serve,
-    slack,
-    store,
-    study,
-    testbed,
-    tokens,
-    train,
-    users,
+
+VERBS = (
+    "serve",
+    "demo",
+    "recommend",
+    "run",
+    "eval",
+    "train",
+    "study",
+    "learn",
+    "doctor",
+    "docs",
+    "bench",
+    "init",
+    "slack",
+    "mcp",
+    "incidents",
+    "faults",
+    "campaign",
+    "testbed",
+    "catalog",
+    "models",
+    "store",
+    "users",
+    "tokens",
 )
+"""Each is a module of this package: with a function of the verb's name, or with ``group`` for a verb that has sub-verbs."""
+_MODULES = {"eval": "evaluate"}
+"""Modules that are not named after their verb, which Python has a function of that name for."""
 
 _ABOUT = """Turns a vague bug report into the few debugging queries most likely to show its root cause.
 
@@ -46,8 +51,8 @@ Start here:
 """
 
 
-def build() -> typer.Typer:
-    """The whole command line."""
+def build(verb: str = "") -> typer.Typer:
+    """The command line: of one verb, so that it does not wait for the others to load, or of all where that is none."""
     app = typer.Typer(
         name="revelio",
         help=_ABOUT,
@@ -57,35 +62,12 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_root)
-    for name, verb in (
-        ("serve", serve.serve),
-        ("demo", demo.demo),
-        ("recommend", recommend.recommend),
-        ("run", run.run),
-        ("eval", evaluate.evaluate),
-        ("train", train.train),
-        ("study", study.study),
-        ("learn", learn.learn),
-        ("doctor", doctor.doctor),
-        ("docs", docs.docs),
-        ("bench", bench.bench),
-        ("init", init.init),
-        ("slack", slack.slack),
-        ("mcp", mcp.mcp),
-    ):
-        app.command(name)(verb)
-    for name, group in (
-        ("incidents", incidents.group()),
-        ("faults", faults.group()),
-        ("campaign", campaign.group()),
-        ("testbed", testbed.group()),
-        ("catalog", catalog.group()),
-        ("models", models.group()),
-        ("store", store.group()),
-        ("users", users.group()),
-        ("tokens", tokens.group()),
-    ):
-        app.add_typer(group, name=name)
+    for name in (verb,) if verb in VERBS else VERBS:
+        module = import_module(f"revelio.cli.{_MODULES.get(name, name)}")
+        if hasattr(module, "group"):
+            app.add_typer(module.group(), name=name)
+        else:
+            app.command(name)(getattr(module, _MODULES.get(name, name)))
     return app
 
 

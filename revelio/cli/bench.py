@@ -28,11 +28,12 @@ def bench(
       revelio bench --system shop
       revelio bench --fleet
     """
-    from revelio.cli.measure import measure
-    from revelio.cli.measure_fleet import measure_fleet
-
-    service = open_service(model)
     with StepBars() as bars:
+        bars.report("load the model", 0, 1)
+        from revelio.cli.measure import measure
+        from revelio.cli.measure_fleet import measure_fleet
+
+        service = open_service(model)
         figures = measure_fleet(service, bars.report) if fleet else measure(service, rounds, bars.report, system)
     if json:
         emit(figures)

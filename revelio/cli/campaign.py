@@ -15,7 +15,7 @@ import typer
 from revelio.cli import campaign_reports as reports_of
 from revelio.cli.campaign_reports import Recorded
 from revelio.cli.foreign import testbed_errors
-from revelio.cli.output import Json, StepBars, emit, say
+from revelio.cli.output import Json, StepBars, console, emit, say
 from revelio.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -85,12 +85,13 @@ def run(
     from fault_injection.campaigns.campaign import run as make_runs
     from fault_injection.campaigns.plan import load_plan
     from fault_injection.campaigns.setup import open_environment, running_stack
+    from testbed.stack.console import shown
 
     wanted = load_plan(plan)
     chosen = _chosen(apps, tuple(wanted.apps))
     outcomes: dict[str, Outcome] = {}
     for app in chosen:
-        with _ended_by_sigterm(), testbed_errors(), running_stack(app):
+        with _ended_by_sigterm(), testbed_errors(), running_stack(app, shown(console(stderr=True))):
             environment = replace(open_environment(app), reporters=_reporters(app, reports, writers))
             with StepBars() as bars:
                 outcomes[app] = make_runs(wanted, out, environment, resume=resume or bool(outcomes), progress=_teller(bars))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fault_injection.dataset.leakage import Leakage
 
-Recorded = Annotated[Path, typer.Option("--out", help="The campaign's folder.")]
+Recorded = Annotated[Path, typer.Option("--out", exists=True, file_okay=False, help="The campaign's folder.")]
 
 
 def status(out: Recorded, json: Json = False) -> None:

@@ -78,6 +78,7 @@ def import_(
     """
     from revelio.import_sources import default_name, import_questions, read_source
     from revelio.imports.files import ImportedFile, save, text
+    from revelio.redaction import redact_address
 
     settings = settings_with()
     if out is None:
@@ -85,7 +86,7 @@ def import_(
         return
     found = read_source(settings, kind.value, source, name)
     save(out, text(name or default_name(kind.value, source), found.questions))
-    _tell([ImportedFile(str(out), kind.value, source, 0.0, len(found.questions), found.problems)], json)
+    _tell([ImportedFile(str(out), kind.value, redact_address(source), 0.0, len(found.questions), found.problems)], json)
 
 
 def imports(json: Json = False) -> None:

@@ -65,7 +65,7 @@ class Finder:
         claimed = {found.url: found for found in reversed(looked) if found.up}  # by the first that says it knows the place
         every = [f for f in looked if claimed.get(f.url, f) is f]
         lacking = [product for product in ALWAYS if not _of(product, looked)]
-        absent = [Found(p, f"http://127.0.0.1:{self.probes[p].ports[0]}", False, "not", name=p) for p in lacking]
+        absent = [Found(p, f"http://127.0.0.1:{self.probes[p].ports[0]}", False, "not found", name=p) for p in lacking]
         return self._with_grafana([*absent, *every], self._grafana(there))
 
     def _of(self, product: str, there: Engine | None) -> Iterator[Found]:

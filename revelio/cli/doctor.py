@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from revelio.clean_text import redact
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, console, emit
 from revelio.errors import RevelioError
+from revelio.extras import how_to_install
+from revelio.redaction import redact_address
 
 if TYPE_CHECKING:
+    from revelio.answering import Answering
     from revelio.coverage import Coverage
-    from revelio.service import Service
     from revelio.settings import Settings
 
 State = Literal["good", "absent", "broken"]
@@ -26,7 +27,10 @@ State = Literal["good", "absent", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. ``absent`` limits what can be done; ``broken`` keeps Revelio from answering."""
+    """One thing that was looked at. ``absent`` limits what can be done.
+
+    ``broken`` keeps Revelio from answering, or from answering about a system that the settings name.
+    """
 
     what: str
     state: State
@@ -43,7 +47,8 @@ class Examined:
 
 
 def doctor(json: Json = False) -> None:
-    """Look at settings, model, incidents, live systems and optional parts. Exits with 1 when Revelio cannot answer at all.
+    """Look at settings, model, incidents, live systems and optional parts. Exits with 1 when anything is broken: settings
+    that cannot work, no model, a live system of which nothing can be asked.
 
     Of each live system it says which sources answer, which signals they hold, how many questions can be asked, why the
     others cannot, and what to set up to see more.
@@ -69,7 +74,7 @@ def doctor(json: Json = False) -> None:
 
 
 def _examine(examined: Examined) -> Iterator[Finding]:
-    from revelio.service import Service
+    from revelio.answering import Answering
 
     yield Finding("python", "good", f"{sys.version.split()[0]} at {sys.executable}")
     try:
@@ -77,8 +82,10 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     except RevelioError as error:
         yield Finding("settings", "broken", str(error), "correct it; `revelio docs settings` lists every setting")
         return
-    yield Finding("settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact(settings.database)}")
-    service = Service(settings)
+    yield Finding(
+        "settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact_address(settings.database)}"
+    )
+    service = Answering(settings)
     yield _try(
         "catalog", lambda: f"{len(service.catalog.tools)} tools, {len(service.catalog.templates)} templates", "correct the file"
     )
@@ -115,26 +122,35 @@ def _try(what: str, look: Callable[[], str], remedy: str) -> Finding:
         return Finding(what, "broken", str(error), remedy)
 
 
-def _incidents(service: Service, settings: Settings) -> Finding:
+def _incidents(service: Answering, settings: Settings) -> Finding:
+    there = service.incidents.ids()
+    if not settings.incidents.is_dir():
+        return Finding("incidents", "broken", f"{settings.incidents} is no folder", "correct the setting `incidents`")
     try:
-        found = service.recorded()
+        for incident in there:
+            service.incidents.get(incident)
     except RevelioError as error:
         return Finding("incidents", "absent", str(error), "mend or remove that file")
-    if not found:
+    if not there:
         return Finding("incidents", "absent", f"none in {settings.incidents}", "revelio incidents import FILE --to DIR")
-    return Finding("incidents", "good", f"{len(found)} in {settings.incidents}")
+    return Finding("incidents", "good", f"{len(there)} in {settings.incidents}")
 
 
-def _backends(service: Service, system: str, examined: Examined) -> Iterator[Finding]:
+def _backends(service: Answering, system: str, examined: Examined) -> Iterator[Finding]:
     from revelio.coverage import coverage
     from testbed.stack.project import ORDER
 
     examined.systems[system] = seen = coverage(service.system(system))
     remedy = f"`revelio testbed up {system}` brings it up" if system in ORDER else ""
+    failing: State = "absent" if seen.templates.usable else "broken"
+    if not seen.sources:
+        remedy = f"name one in revelio.toml, under [systems.{system}.backends.prometheus], or let `revelio init` find them"
+        yield Finding(system, failing, "has no data source", remedy)
     for tool, source in seen.sources.items():
         good = source.state == "good"
         told = f"{source.detail}; {source.usable} of {source.of} questions can be asked" if good else source.detail
-        yield Finding(f"{system}: {tool}", "good" if good else "absent", told, "" if good else remedy)
+        state: State = "good" if good else "broken" if source.state == "broken" else failing
+        yield Finding(f"{system}: {tool}", state, told, "" if good else remedy)
 
 
 def print_coverage(system: str, seen: Coverage) -> None:
@@ -169,7 +185,7 @@ def _optional_parts() -> Iterator[Finding]:
         if find_spec(module) is None:
             extra = "train" if module == "torch" else "testbed"
             told = f"{module} is not installed; only `{verbs}` needs it"
-            yield Finding(part, "absent", told, f"pip install 'revelio[{extra}]'")
+            yield Finding(part, "absent", told, how_to_install(extra))
         else:
             yield Finding(part, "good", f"{module} is installed")
     docker = shutil.which("docker")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from revelio.answering import Answering
     from revelio.service import Service
     from revelio.settings import Settings
     from revelio.store import Store
@@ -32,21 +33,30 @@ def settings_with(model: Path | None = None) -> Settings:
     return settings.model_copy(update={"model": model}) if model else settings
 
 
+def open_answering(model: Path | None = None) -> Answering:
+    """What answers with the settings and keeps nothing; it loads no database."""
+    from revelio.answering import Answering
+
+    return Answering(settings_with(model))
+
+
 def open_service(model: Path | None = None) -> Service:
-    """The service of the settings."""
+    """The service of the settings, which keeps its answers."""
     from revelio.service import Service
 
     return Service(settings_with(model))
 
 
-def choose_place(service: Service, system: str | None, incident: str | None) -> tuple[str | None, str | None]:
+def choose_place(service: Answering, system: str | None, incident: str | None) -> tuple[str | None, str | None]:
     """Exactly one of system and incident; the only live system when neither is named. Raises ``BadParameter``."""
     if system and incident:
         raise typer.BadParameter("name --system or --incident, not both")
     if not system and not incident:
         if len(service.systems) != 1:
-            there = ", ".join(service.systems) or "none is set up"
-            raise typer.BadParameter(f"name a live --system ({there}) or a recorded --incident")
+            there = ", ".join(service.systems) or "none is set up; `revelio init` does it"
+            raise typer.BadParameter(
+                f"name a recorded --incident (`revelio incidents list` shows them) or a live --system ({there})"
+            )
         return service.systems[0], None
     return system, incident
 
@@ -60,7 +70,7 @@ def asked_time(since: str, at: str, window: str) -> TimeRange:
     return parse_time_range(since, at, window, now=time.time(), zone=None)
 
 
-def look(service: Service, system: str | None, incident: str | None, asked: TimeRange | None = None) -> Incident:
+def look(service: Answering, system: str | None, incident: str | None, asked: TimeRange | None = None) -> Incident:
     """What can be seen there: the recorded incident, or the live system at the time that was asked, else now."""
     import time
 

@@ -12,12 +12,16 @@ import typer
 from revelio.cli.catalog import settings_catalog
 from revelio.cli.datasets import with_catalogs
 from revelio.cli.engine import ModelOption, settings_with
+from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, complain, console, emit, say
 
 if TYPE_CHECKING:
+    from revelio.catalog import Catalog
     from revelio.evaluation.results import Evaluation
+    from revelio.evaluation.trained import Trained
+    from revelio.incidents.dataset import Dataset
 
-DATASET = Path("data/three_apps")
+DATASET, TWO_AT_ONCE = Path("data/three_apps"), Path("data/production")
 
 
 def evaluate(
@@ -32,10 +36,14 @@ def evaluate(
     ] = None,
     baselines: Annotated[bool, typer.Option("--baselines", help="Also fit and score the baselines.")] = False,
     ablations: Annotated[
-        bool, typer.Option("--ablations", help="Also score the model without the report, without evidence, and without trees.")
+        bool, typer.Option("--ablations", help="Also score the model without the report, and without evidence.")
     ] = False,
     runs: Annotated[
         bool, typer.Option("--runs", help="Also count runs until the cause is shown, with a fixed list and re-ranked.")
+    ] = False,
+    listening: Annotated[
+        bool,
+        typer.Option("--listening", help="Instead measure what the report decides, on two faults at once and on single ones."),
     ] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     details: Annotated[
@@ -61,8 +69,14 @@ def evaluate(
       revelio eval --dataset data/three_apps
       revelio eval --details details.jsonl
       revelio eval --dataset data/three_apps --baselines --html report.html
+      revelio eval --listening
       revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
       revelio eval --retrieval --pairs text-to-query.jsonl.xz
+
+    --listening scores recorded runs of two faults (data/production, or those in --dataset), pairs made by laying test incidents
+    of an application that training never saw over each other (superposed, not recorded), and these one by one: with the
+    report, without it, with that of the other fault, and with nonsense. "Follows either" is the share of pairs whose first
+    query is right whichever of both reports is given.
     """
     if retrieval or pairs:
         from revelio.cli.evaluate_retrieval import evaluate_retrieval
@@ -73,7 +87,7 @@ def evaluate(
     from revelio.evaluation.runner import TEST_SPLITS
     from revelio.evaluation.runner import evaluate as compare
     from revelio.evaluation.tables import tables
-    from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport, network_only
+    from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport
     from revelio.incidents.dataset import SPLITS, open_datasets
     from revelio.ranker.artifact import load_ranker
 
@@ -81,11 +95,15 @@ def evaluate(
         if name not in SPLITS:
             raise typer.BadParameter(f"no split {name!r}; choose from: {', '.join(SPLITS)}")
     for path in (html, details):
-        if path and not path.parent.is_dir():
-            raise typer.BadParameter(f"{path.parent} is not a folder; create it first")
-    data, default = open_datasets(with_catalogs(dataset or [DATASET], catalog)), settings_catalog()
+        if path:
+            check_writable(path)
+    wanted = dataset or ([DATASET, TWO_AT_ONCE] if listening else [DATASET])
+    data, default = open_datasets(with_catalogs(wanted, catalog)), settings_catalog()
     tools = data.all_tools(default)
     trained = Trained(load_ranker(settings_with(model).model, tools))
+    if listening:
+        _listening(data, default, trained, json)
+        return
     with StepBars() as bars:
         found = compare(
             data,
@@ -93,7 +111,7 @@ def evaluate(
             trained,
             splits=split or TEST_SPLITS,
             baselines=simpler(tools, trained.ranker.text) if baselines else (),
-            ablations=(WithoutReport(trained), WithoutEvidence(trained), network_only(trained)) if ablations else (),
+            ablations=(WithoutReport(trained), WithoutEvidence(trained)) if ablations else (),
             runs=runs,
             progress=bars.report,
             seen=lambda so_far: bars.show(tables(replace(so_far, kinds=()))),
@@ -111,6 +129,22 @@ def evaluate(
         emit(found.json())
         return
     show(found)
+
+
+def _listening(data: Dataset, catalog: Catalog, trained: Trained, json: bool) -> None:
+    from revelio.evaluation.listening import UNSEEN
+    from revelio.evaluation.listening import listening as measure
+    from revelio.evaluation.tables import listening_table
+
+    there = [x for x in data.read(UNSEEN) if x.record.fault]
+    with StepBars() as bars:
+        alone = [x for x in there if not x.record.run and x.record.notes and not x.record.noise]
+        found = measure((x for x in there if x.record.run), alone, catalog, trained, bars.report)
+    if json:
+        emit({"model": trained.name, "listening": [asdict(row) | {"worth": row.worth} for row in found]})
+        return
+    console().print(f"{trained.name} on {data.name}", markup=False)
+    console().print(listening_table(found))
 
 
 def show(found: Evaluation) -> None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from revelio.cli.catalog import settings_catalog
-from revelio.cli.engine import SystemOption, choose_place, look, open_service, settings_with
+from revelio.cli.engine import SystemOption, choose_place, look, open_answering, settings_with
 from revelio.cli.output import Json, console, emit, say, table
 from revelio.errors import InvalidInputError, RevelioError
 
 if TYPE_CHECKING:
+    from revelio.answering import Answering
     from revelio.incidents.recorded import RecordedIncidents
-    from revelio.service import Service
     from revelio.types import Evidence, Incident, RecordedResult
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -158,7 +158,7 @@ def record(
     """
     from revelio.incidents.exchange import Record, Report, write_records
 
-    service = open_service()
+    service = open_answering()
     chosen, _ = choose_place(service, system, None)
     folder = _writable(to)
     seen = look(service, chosen, None)
@@ -204,7 +204,7 @@ def bundle(
         say(f"{len(written)} incidents are in {to}")
 
 
-def _results(service: Service, seen: Incident) -> tuple[RecordedResult, ...]:
+def _results(service: Answering, seen: Incident) -> tuple[RecordedResult, ...]:
     """What each candidate query shows; those whose backend does not answer are left out and said."""
     from fault_injection.campaigns.proof import execute, recorded
     from revelio.candidates import candidates, inventory
@@ -219,7 +219,10 @@ def _results(service: Service, seen: Incident) -> tuple[RecordedResult, ...]:
 def _recorded() -> RecordedIncidents:
     from revelio.incidents.recorded import RecordedIncidents
 
-    return RecordedIncidents(settings_with().incidents)
+    folder = settings_with().incidents
+    if not folder.is_dir():
+        raise InvalidInputError(f"setting incidents is {folder}, which is no folder; `revelio incidents import FILE` makes it")
+    return RecordedIncidents(folder)
 
 
 def _writable(to: Path | None) -> Path:

@@ -7,6 +7,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,8 @@ import typer
 
 from revelio.cli.output import Json, emit, say, table
 from revelio.errors import InvalidInputError, NotFoundError
+from revelio.private_file import private
+from revelio.redaction import checked_address, public_address, redact_address, remember_address
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
@@ -79,19 +82,24 @@ def init(
     finder = Finder(catalog)
     found = [finder.at(name, url) for name, url in given.items()] if given else finder.here()
     if not json:
-        table("", ("", "source", "address", ""), [("found" if f.up else "absent", f.name, f.url, f.detail) for f in found])
+        rows = [("found" if f.up else "absent", f.name, redact_address(f.url), f.detail) for f in found]
+        table("", ("", "source", "address", ""), rows)
     wrong = [f for f in found if given and not f.up]
     if wrong or not any(f.up for f in found):
-        told = "; ".join(f.detail if f.url in f.detail else f"{f.url} {f.detail}" for f in wrong)
+        places = [(redact_address(f.url), f.detail) for f in wrong]
+        told = "; ".join(detail if place in detail else f"{place} {detail}" for place, detail in places)
         named = told or "no backend answers at its usual port on this machine"
-        raise NotFoundError(f"{named}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090")
+        raise NotFoundError(
+            f"{named.rstrip('?.')}. Nothing was written; name the addresses, such as --prometheus http://HOST:9090"
+        )
     chosen = Project(project, "given") if project is not None else _chosen(project_of(found, catalog), ask=not json)
     carried = chosen.name
     name = system or _name(carried) or "mine"
     _write(path, settings_text(name, carried, found, chosen.reason), force=force)
     if json:
+        shown = [replace(f, url=redact_address(f.url)) for f in found]
         emit(
-            {"file": str(path), "system": name, "project": carried, "backends": found, "coverage": _coverage(path, name, catalog)}
+            {"file": str(path), "system": name, "project": carried, "backends": shown, "coverage": _coverage(path, name, catalog)}
         )
         return
     if not carried:
@@ -123,6 +131,11 @@ def _given(sources: Sequence[str], named: Mapping[str, str | None]) -> dict[str,
         if not equals or not name or not url:
             raise InvalidInputError(f"--source {one} is not NAME=URL, such as loki=http://loki:3100")
         found[name] = url
+    for name, url in found.items():
+        try:
+            remember_address(checked_address(url))
+        except ValueError as error:
+            raise InvalidInputError(f"{name} {redact_address(url)}: {error}") from None
     return found
 
 
@@ -154,7 +167,7 @@ def settings_text(name: str, project: str, found: Sequence[Found], reason: str =
     lines.append(f"{why}project = {quoted(project or name)}   # {about}\n{_TIMES}")
     for one in found:
         mark = "" if one.up else "# "
-        note = one.detail if one.up else f"{one.detail} there when this was written"
+        note = one.detail if one.up else f"{one.detail} when this was written"
         lines.append(f"\n# {_one_line(note)}\n{mark}[systems.{quoted(name)}.backends.{one.name}]\n")
         lines += [f"{mark}{setting}\n" for setting in _settings(one)]
         if one.tool == "prometheus":
@@ -165,7 +178,7 @@ def settings_text(name: str, project: str, found: Sequence[Found], reason: str =
 def _settings(one: Found) -> Iterator[str]:
     yield f"url = {quoted(one.url)}"
     if one.page:
-        yield f"link = {quoted(one.url)}   # as a browser reaches it, for links"
+        yield f"link = {quoted(public_address(one.url))}   # as a browser reaches it, for links"
     for setting, value in one.settings.items():
         told = "" if value else "   # the uid of the data source; Grafana wants a login before it tells"
         yield f"{'' if value else '# '}{setting} = {quoted(value)}{told}"
@@ -187,7 +200,7 @@ def _name(project: str) -> str:
 
 def _write(path: Path, text: str, *, force: bool) -> None:
     try:
-        with path.open("w" if force else "x", encoding="utf-8") as file:
+        with open(path, "w" if force else "x", encoding="utf-8", opener=private) as file:
             file.write(text)
     except FileExistsError as error:
         raise InvalidInputError(f"{path} is there already; --force replaces it") from error

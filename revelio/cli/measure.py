@@ -66,19 +66,19 @@ def measure(
     reports = [text for item in service.recorded() for text in item.reports] or ["it is slow"]
     environment = _environment(service)
     done: list[Figure] = []
-    steps: tuple[Callable[[], Figure], ...] = (
-        lambda: _against_encoder(service, incident, reports, rounds),
-        lambda: _first_answer(ids[0], environment),
-        lambda: _resident(ids[0], environment),
-        lambda: _served(service, ids[0], reports, rounds, environment),
+    steps: tuple[tuple[str, Callable[[], Figure]], ...] = (
+        ("a recommendation beside its report encoder", lambda: _against_encoder(service, incident, reports, rounds)),
+        ("the first answer of a new process", lambda: _first_answer(ids[0], environment)),
+        ("resident memory", lambda: _resident(ids[0], environment)),
+        ("an answer over HTTP", lambda: _served(service, ids[0], reports, rounds, environment)),
     )
     if system is not None:
         live = service.system(system)
-        steps = (*steps, lambda: snapshot_figure(live))
-    for number, step in enumerate(steps):
-        progress("measuring", number, len(steps))
+        steps = (*steps, ("a snapshot of the live system", lambda: snapshot_figure(live)))
+    for words, step in steps:
+        progress(f"measure {words}", 0, 1)
         done.append(step())
-    progress("measuring", len(steps), len(steps))
+        progress(f"measure {words}", 1, 1)
     return tuple(done)
 
 

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from revelio.cli.catalog import settings_catalog
-from revelio.cli.datasets import with_catalogs
 from revelio.cli.engine import settings_with
+from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, emit, say, table
-from revelio.extras import extras_for
 
 if TYPE_CHECKING:
     from revelio.ranker.versions import Version
@@ -23,7 +21,6 @@ def group() -> typer.Typer:
     app.command("list")(show_all)
     app.command("use")(use)
     app.command("replay-set")(replay_set)
-    app.command("trees")(trees)
     app.command("rehearsal", hidden=True, deprecated=True)(replay_set)
     return app
 
@@ -103,39 +100,10 @@ def replay_set(
     """
     from revelio.learning.replay_set import choose
 
+    check_writable(out / "manifest.json")
     with StepBars() as bars:
         written = choose(dataset, out, train=train, held_out=held_out, progress=bars.report)
     if json:
         emit({"folder": str(out), "splits": written})
     else:
         say(f"{sum(written.values())} incidents are in {out}: {', '.join(f'{n} {s}' for s, n in written.items())}")
-
-
-def trees(
-    dataset: Annotated[list[Path], typer.Option("--dataset", help="Folder of labelled incidents; may be given several times.")],
-    model: Annotated[Path, typer.Option("--model", help="The model folder, which is changed.")],
-    catalog: Annotated[
-        list[Path] | None,
-        typer.Option("--catalog", help="Catalog file; of several datasets each takes one, and `bundled` is the bundled one."),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Fit the ranking trees of a model again, with its networks as they are. Takes minutes; `revelio train` does it too.
-
-    \b
-    Examples:
-      revelio models trees --dataset data/three_apps --model var/model
-    """
-    with extras_for("training"):
-        from revelio.training.add_trees import add_trees
-    from revelio.incidents.dataset import open_datasets
-    from revelio.ranker.artifact import load_manifest
-
-    data = open_datasets(with_catalogs(dataset, catalog))
-    catalogs = data.all_tools(settings_catalog())
-    with StepBars() as bars:
-        made = add_trees(model, load_manifest(model), data.read("train"), catalogs, progress=bars.report)
-    if json:
-        emit({"model": made.name, "folder": str(model)})
-    else:
-        say(f"{made.name} is in {model}")

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 PIPED_WIDTH = 120
+LINE_EVERY_S = 10.0
+"""Seconds between two lines about the same step, where there is no terminal."""
 _C1 = re.compile(r"[\x7f-\x9f]")
 """Controls that JSON leaves as they are, and a terminal may obey."""
 
@@ -71,9 +74,9 @@ def complain(message: str) -> None:
 
 
 class StepBars:
-    """Progress bars on standard error, one for each named step; silent when that is no terminal.
+    """Progress on standard error: a bar for each named step on a terminal, elsewhere a line now and then.
 
-    What is being found can be shown below them, and goes when they end.
+    What is being found can be shown below the bars, and goes when they end.
     """
 
     def __init__(self) -> None:
@@ -92,6 +95,7 @@ class StepBars:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._bars = Bars(*columns, console=screen, disable=not screen.is_terminal)
         self._steps: dict[str, TaskID] = {}
+        self._said: dict[str, float] = {}
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -112,10 +116,27 @@ class StepBars:
         return not self._bars.disable
 
     def report(self, what: str, done: int, total: int, words: str = "") -> None:
-        """A step's progress; a name that is new starts a bar. ``words`` are shown instead of the name."""
-        if what not in self._steps:
-            self._steps[what] = self._bars.add_task(what, total=total)
-        self._bars.update(self._steps[what], completed=done, total=total, description=words or what)
+        """A step's progress; a name that is new begins a step. ``total`` is 0 where it is not known.
+
+        What follows a comma in the name may change within a step. ``words`` are shown instead of the name.
+        """
+        step, words = what.partition(", ")[0], words or what
+        if not self.shown:
+            self._say(step, words, done, total)
+            return
+        if step not in self._steps:
+            self._steps[step] = self._bars.add_task(words, total=total or None)
+        self._bars.update(self._steps[step], completed=done, total=total or None, description=words)
+
+    def _say(self, step: str, words: str, done: int, total: int) -> None:
+        """A line when a step begins, when it ends, and every ``LINE_EVERY_S`` between."""
+        now, begins, ends = time.monotonic(), step not in self._said, 1 < total == done
+        if begins or (ends and self._said[step] < math.inf) or now - self._said[step] >= LINE_EVERY_S:
+            self._said[step] = math.inf if ends else now
+            counted = f" {done} of {total}" if total > 1 else f" {done}" if done and not total else ""
+            self._bars.console.print(
+                f"{time.strftime('%H:%M:%S')} {words}{counted and ':'}{counted}", markup=False, soft_wrap=True
+            )
 
 
 def _plain(value: object) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,7 @@ from revelio.cli.engine import (
     WindowOption,
     asked_time,
     choose_place,
+    open_answering,
     open_service,
 )
 from revelio.cli.output import Json, console, emit
@@ -32,11 +34,13 @@ if TYPE_CHECKING:
     from revelio.types import Evidence, RankedQuery, Recommendation
 
 _BAR = 20
+_FOLDED = 110
+"""Characters from which on the text of a query is only shown where all is asked for."""
 _INDENT = (0, 0, 0, 4)
 
 
 def recommend(
-    text: Annotated[str, typer.Argument(help="What a user noticed, or - to read it from standard input.")] = "",
+    text: Annotated[str | None, typer.Argument(help="What a user noticed, or - to read it from standard input.")] = None,
     incident: IncidentOption = None,
     system: SystemOption = None,
     k: Annotated[int, typer.Option("-k", min=1, max=50, help="How many queries.")] = 5,
@@ -46,6 +50,9 @@ def recommend(
     window: WindowOption = "",
     similar: Annotated[bool, typer.Option("--similar", help="Also show past incidents like this one, with causes.")] = False,
     model: ModelOption = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also show each query's text, how its probability comes about, and links.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Rank the debugging queries most likely to show the root cause.
@@ -62,17 +69,18 @@ def recommend(
       revelio recommend "cart is empty after login" --system shop --similar
       pbpaste | revelio recommend - --json
     """
-    service = open_service(model)
+    keeping = open_service(model) if similar else None  # past answers are in the store, which plain questions do without
+    service = keeping or open_answering(model)
     report = sys.stdin.read() if text == "-" else text
     place = choose_place(service, system, incident)
-    if incident and not report:
-        report = service.incidents.get(incident).incident().report
+    if report is None:
+        report = service.incidents.get(incident).incident().report if incident else ""
     from revelio.recommend_request import RecommendRequest
 
     asked = asked_time(since, at, window)
     zone = datetime.now().astimezone().tzinfo
     answer = service.rank(RecommendRequest(report, *place, k=k, run=run, time=asked, zone=zone))
-    past = service.similar_incidents.find(answer) if similar else None
+    past = keeping.similar_incidents.find(answer) if keeping else None
     service.close()
     if json:
         from revelio.presentation import recommendation_json
@@ -80,7 +88,10 @@ def recommend(
         view = recommendation_json(answer.incident.id, answer, recorded=incident, panels=True).model_dump(mode="json")
         emit(view if past is None else view | {"similar": [asdict(one) for one in past]})
         return
-    _show(console(), answer, recorded=bool(incident))
+    asked_again = (("--since", since), ("--at", at), ("--window", window))
+    named = ["--incident", incident] if incident else ["--system", answer.incident.system]
+    where = shlex.join((*named, *(word for option in asked_again if option[1] for word in option)))
+    _show(console(), answer, where, recorded=bool(incident), verbose=verbose)
     if past is not None:
         _show_similar(console(), past)
 
@@ -101,56 +112,85 @@ def _show_similar(screen: Console, past: Sequence[SimilarIncident]) -> None:
             screen.print(Text(f"        {line}", "green"), soft_wrap=True)
 
 
-def _show(screen: Console, answer: Recommendation, *, recorded: bool) -> None:
+def _show(screen: Console, answer: Recommendation, where: str, *, recorded: bool, verbose: bool) -> None:
+    """What the answer says, then the queries, then how it came about; ``where`` are the options that ask there again."""
     from rich.text import Text
 
-    from revelio.presentation import time_lines
+    from revelio.presentation import cause_sentence, time_lines
 
     incident = answer.incident
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(incident.opened_at))
     source = f"recorded incident {incident.id}" if recorded else "live"
     screen.print(Text(f"{incident.system} · {source} · {when} · model {answer.model} · {answer.took_ms:.0f} ms", "dim"))
+    screen.print(Text(cause_sentence(answer, zone=None), "bold"))
     no_fault = f"Probability of no fault: {answer.no_fault_probability:.0%}"
     screen.print(Text(no_fault, "bold yellow" if answer.no_fault_likely else ""))
     for name in answer.degraded:
         screen.print(Text(f"{name} did not answer: what it would show is not in this ranking", "bold yellow"))
     for sentence in time_lines(answer, zone=None) if not recorded else ():
         screen.print(Text(sentence, "dim"))
-    for sentence in (*answer.not_asked, answer.report_effect):
-        if sentence:
-            screen.print(Text(sentence, "dim"))
+    faulty = answer.outcome == "fault"
     if not answer.queries:
         screen.print("No query can be asked here: the inventory is empty. `revelio doctor` says which backends answer.")
+    elif not faulty:
+        screen.print("\nIf something is wrong all the same, these would show it first:")
     for ranked in answer.queries:
-        screen.print()
-        _card(screen, ranked, incident.evidence)
+        if faulty or verbose or ranked.result is not None:
+            screen.print()
+        _card(screen, ranked, incident.evidence, where, weighed=faulty, verbose=verbose)
+    screen.print()
+    for sentence in _footnotes(answer, verbose=verbose):
+        screen.print(Text(sentence, "dim"))
 
 
-def _card(screen: Console, ranked: RankedQuery, evidence: Evidence) -> None:
+def _footnotes(answer: Recommendation, *, verbose: bool) -> Iterator[str]:
+    if answer.report_effect:
+        yield answer.report_effect
+    if verbose:
+        yield from answer.not_asked
+    elif answer.not_asked:
+        yield f"{len(answer.not_asked)} groups of questions could not be asked; --verbose and `revelio doctor` say why"
+    if answer.queries and not verbose:
+        yield "--verbose adds each query's text and how its probability comes about; --run runs them"
+
+
+def _card(screen: Console, ranked: RankedQuery, evidence: Evidence, where: str, *, weighed: bool, verbose: bool) -> None:
+    """A query. Its probability is that of showing the cause if there is a fault, so it is left out where none is likely."""
     from rich.padding import Padding
     from rich.text import Text
 
-    from revelio.types import fill
-
     filled = round(ranked.probability * _BAR)
     head = Text(f"{ranked.rank:>2}. ", "bold")
-    head.append("█" * filled, "green").append("░" * (_BAR - filled), "dim").append(f" {ranked.probability:>4.0%}  ")
+    if weighed or verbose:
+        head.append("█" * filled, "green").append("░" * (_BAR - filled), "dim").append(f" {ranked.probability:>4.0%}  ")
     head.append(ranked.query.title, "bold").append(f"  [{ranked.source or ranked.query.template.tool}]", "cyan")
     screen.print(head)
-    words = [Text(fill(ranked.query.template.shows, ranked.query.bindings))]
-    for factor in ranked.factors:
-        if factor.because:
-            words.append(Text(f"{factor.name} {math.exp(factor.log_probability):.0%}: {'; '.join(factor.because)}", "dim"))
-    for text in words:
-        if text:
-            screen.print(Padding(text, _INDENT))
-    origin = ranked.query.template.origin
-    links = [ranked.link or "", origin.url if origin else ""]
-    lines = [(line, "green") for line in ranked.text.splitlines()] + [(link, "blue") for link in links]
-    for line, style in (*lines, (f"revelio run {ranked.query.id}", "dim")):
-        if line:
-            screen.print(Text(f"    {line}", style), soft_wrap=True)  # unbroken, so that it can be copied
+    if weighed or verbose:
+        for text in _reasons(ranked, verbose=verbose):
+            screen.print(Padding(Text(text, "dim"), _INDENT))
+    written = ranked.text.splitlines()
+    folded = not verbose and (len(written) > 1 or len(ranked.text) > _FOLDED)
+    lines = [(line, "green") for line in (() if folded else written)]
+    if verbose:
+        origin = ranked.query.template.origin
+        lines += [(link, "blue") for link in (ranked.link, origin.url if origin else "") if link]
+    for line, style in (*lines, (f"revelio run {ranked.query.id} {where}", "dim")):
+        screen.print(Text(f"    {line}", style), soft_wrap=True)  # unbroken, so that it can be copied
     if ranked.result is not None:
         from revelio.cli.evidence import evidence_view
 
         screen.print(Padding(evidence_view(ranked.result, evidence), _INDENT))
+
+
+def _reasons(ranked: RankedQuery, *, verbose: bool) -> Iterator[str]:
+    """Why this query: for these targets alone, or all factors with what they count for."""
+    from revelio.types import fill
+
+    if not verbose:
+        yield from ("; ".join(f.because) for f in ranked.factors[-1:] if f.because)
+        return
+    if shows := fill(ranked.query.template.shows, ranked.query.bindings):
+        yield shows
+    for factor in ranked.factors:
+        if factor.because:
+            yield f"{factor.name} {math.exp(factor.log_probability):.0%}: {'; '.join(factor.because)}"

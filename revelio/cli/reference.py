@@ -40,7 +40,11 @@ def pages() -> dict[str, str]:
 def cli_page() -> str:
     """The help text of every verb."""
     root = typer.main.get_command(build())
-    parts = ["# Command line\n\nExit codes: 0 done, 1 failed, 2 wrong usage. Every verb has `--json`. From `make reference`.\n"]
+    about = (
+        "Exit codes: 0 done, 1 failed, 2 wrong usage. Every verb has `--json`, with which errors are JSON on standard error. "
+        "From `make reference`."
+    )
+    parts = [f"# Command line\n\n{about}\n"]
     for words, text in _helps(root, ("revelio",)):
         parts.append(f"{'#' * min(3, len(words) + 1)} {' '.join(words)}\n\n```text\n{text.rstrip()}\n```\n")
     return "\n".join(parts)

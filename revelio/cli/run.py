@@ -15,10 +15,11 @@ from revelio.cli.engine import (
     asked_time,
     choose_place,
     look,
-    open_service,
+    open_answering,
 )
 from revelio.cli.output import Json, console, emit
 from revelio.errors import NotFoundError
+from revelio.suggestion import suggestion
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
@@ -45,7 +46,7 @@ def run(
       revelio run prometheus.cpu --bind container=cart --at 14:20 --window 20m
       revelio run 'rate(http_server_request_duration_seconds_count[10s])' --tool prometheus --system shop
     """
-    service = open_service()
+    service = open_answering()
     seen = look(service, *choose_place(service, system, incident), asked_time(since, at, window))
     wanted = _own_text(service.catalog, tool, query) if tool else _find(service.catalog, seen, query, _pairs(bind or []))
     result = service.run_query(seen, wanted)
@@ -86,10 +87,25 @@ def _find(catalog: Catalog, incident: Incident, wanted: str, pairs: tuple[tuple[
         raise NotFoundError(
             f"{wanted} can be asked of {len(fitting)} places; choose one: {choices}{', …' if len(fitting) > 8 else ''}"
         )
+    if misfit := _misfit([q for q in there if q.template.id == wanted], wanted, pairs):
+        raise NotFoundError(misfit)
     raise NotFoundError(
         f"no query {wanted!r} can be asked of {incident.system}; `revelio catalog list` shows the templates, "
         "`revelio recommend` gives ids, and --tool T takes QUERY as the tool's own text"
     )
+
+
+def _misfit(of_template: list[Query], wanted: str, pairs: tuple[tuple[str, str], ...]) -> str:
+    """What is wrong with the pairs, where the template can be asked about something else; "" where it cannot be asked at all."""
+    for blank, value in pairs if of_template else ():
+        blanks = dict.fromkeys(b for q in of_template for b, _ in q.bindings)
+        if blank not in blanks:
+            return f"{wanted} has no blank {blank!r}; " + (suggestion(blank, blanks) if blanks else "leave --bind out")
+        values = dict.fromkeys(v for q in of_template for b, v in q.bindings if b == blank)
+        if value not in values:
+            return f"{wanted} cannot be asked of {blank} {value!r}; {suggestion(value, values)}"
+    asked = " ".join(f"--bind {b}={v}" for b, v in pairs)
+    return f"{wanted} cannot be asked with {asked} at once; leave one of them out" if of_template else ""
 
 
 def _own_text(catalog: Catalog, tool: str, text: str) -> Query:

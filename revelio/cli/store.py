@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from revelio.clean_text import redact
 from revelio.cli.engine import opened_store, settings_with
 from revelio.cli.output import Json, StepBars, emit, say, table
+from revelio.redaction import redact_address
 
 _UNITS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.0}
 
@@ -212,17 +212,17 @@ def migrate(
         raise typer.BadParameter("--replace needs --to")
     before, after = upgrade(database)
     if json:
-        emit({"database": redact(database), "before": before, "after": after})
+        emit({"database": redact_address(database), "before": before, "after": after})
     else:
         done = f"upgraded from revision {before or 'none'} to {after}" if before != after else f"up to date, at revision {after}"
-        say(f"{redact(database)}: {done}")
+        say(f"{redact_address(database)}: {done}")
 
 
 def _print_copied(rows: dict[str, int], where: str, json: bool) -> None:
     if json:
-        emit({"to": redact(where), "rows": rows})
+        emit({"to": redact_address(where), "rows": rows})
     else:
-        say(f"wrote {sum(rows.values())} rows of {len(rows)} tables to {redact(where)}")
+        say(f"wrote {sum(rows.values())} rows of {len(rows)} tables to {redact_address(where)}")
 
 
 def _days(age: str) -> float:

@@ -13,6 +13,7 @@ from revelio.cli.catalog import settings_catalog
 from revelio.cli.datasets import with_catalogs
 from revelio.cli.engine import settings_with
 from revelio.cli.evaluate import DATASET, show
+from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, complain, emit, say, table
 from revelio.cli.train import Device
 from revelio.errors import InvalidInputError
@@ -33,7 +34,7 @@ def study(
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     encoder: Annotated[
         Path | None,
-        typer.Option("--encoder", help="A model folder whose report encoder the variants share."),
+        typer.Option("--encoder", exists=True, file_okay=False, help="A model folder whose report encoder the variants share."),
     ] = None,
     catalog: Annotated[list[Path] | None, typer.Option("--catalog", help="Catalog file; may be given several times.")] = None,
     transfer: Annotated[
@@ -69,7 +70,7 @@ def study(
     model's top 3 when the list is re-ranked after each result. It takes half an hour on two cores.
 
     --systems trains on all systems of the datasets but one and tests on that one, for each system. Beside the model stand
-    network_only (without its ranking trees), random, deviation_count (the component with the most anomalous figures), bm25,
+    random, deviation_count (the component with the most anomalous figures), bm25,
     lambda_rank (boosted trees that know no name), and today (the model of the settings, which may have been trained on the
     system). A dataset with frozen splits takes part with its training split. The mean weighs systems equally. Each
     DATASET/catalog.yaml holds the catalog of its records. --own 5 --own 20 adds the model after `revelio learn` from 5 and 20
@@ -101,6 +102,8 @@ def study(
     if transfer or strangers:
         _transfer(arguments, only, html, json)
         return
+    if html:
+        check_writable(html)
     with StepBars() as bars:
         found = compare(arguments, only or (), bars.report)
     if html:

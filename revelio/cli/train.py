@@ -11,6 +11,7 @@ import typer
 
 from revelio.cli.catalog import settings_catalog
 from revelio.cli.datasets import with_catalogs
+from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, emit, say
 from revelio.extras import extras_for
 
@@ -38,19 +39,20 @@ def train(
     ] = 3,
     encoder: Annotated[
         Path | None,
-        typer.Option("--encoder", help="A model folder whose report encoder is reused."),
+        typer.Option("--encoder", exists=True, file_okay=False, help="A model folder whose report encoder is reused."),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option("--from", help="A model folder to continue from, with its report encoder.")
+        Path | None,
+        typer.Option("--from", exists=True, file_okay=False, help="A model folder to continue from, with its report encoder."),
     ] = None,
     superpose: Annotated[
         int,
         typer.Option(
             "--superpose",
-            help="Train on two faults at once, too: each incident laid over so many others, so that the report counts more.",
+            help="Train on two faults at once, too: each incident laid over so many others, so that the report counts.",
         ),
-    ] = 0,
-    epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 60,
+    ] = 2,
+    epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 20,
     catalog: Annotated[
         list[Path] | None,
         typer.Option("--catalog", help="Catalog file; of several datasets each takes one, and `bundled` is the bundled one."),
@@ -64,38 +66,43 @@ def train(
       revelio train --dataset data/three_apps --out var/model
       revelio train --dataset data/three_apps --out var/model --resume
       REVELIO_MODEL=var/model revelio serve
-      revelio train --dataset data/three_apps --superpose 1 --out var/model
+      revelio train --dataset data/three_apps --superpose 0 --out var/model
       revelio train --from MODEL --dataset data/three_apps --catalog bundled --dataset ours --catalog ours.yaml --out var/model
       torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
 
     Records of a dataset belong to its catalog: that of its --catalog, else DATASET/catalog.yaml, else that of the settings.
     Every epoch adds a line to training.jsonl in the model folder. Under torchrun all processes train one model.
     """
-    with extras_for("training"):
-        from revelio.training.arguments import CONTINUED_LEARNING_RATE, LEARNING_RATE, TrainArguments
-        from revelio.training.train import train as fit
-
-    (first, its_catalog), *others = with_catalogs(dataset, catalog)
-    arguments = TrainArguments(
-        dataset=first,
-        out=out,
-        catalog=settings_catalog(),
-        dataset_catalog=its_catalog,
-        others=tuple(others),
-        start=start,
-        learning_rate=CONTINUED_LEARNING_RATE if start else LEARNING_RATE,
-        device=device.value,
-        resume=resume,
-        deterministic=deterministic,
-        seed=seed,
-        epochs=epochs,
-        partners=superpose,
-        fine_tune=fine_tune,
-        encoder=encoder,
-    )
+    check_writable(out / "manifest.json")
+    main = os.environ.get("RANK", "0") == "0"
     with StepBars() as bars:
-        manifest = fit(arguments, bars.report)
-    if os.environ.get("RANK", "0") != "0":
+        report = bars.report if main else lambda what, done, total: None
+        report("load libraries", 0, 1)
+        with extras_for("training"):
+            from revelio.training.arguments import CONTINUED_LEARNING_RATE, LEARNING_RATE, TrainArguments
+            from revelio.training.train import train as fit
+
+        report("load libraries", 1, 1)
+        (first, its_catalog), *others = with_catalogs(dataset, catalog)
+        arguments = TrainArguments(
+            dataset=first,
+            out=out,
+            catalog=settings_catalog(),
+            dataset_catalog=its_catalog,
+            others=tuple(others),
+            start=start,
+            learning_rate=CONTINUED_LEARNING_RATE if start else LEARNING_RATE,
+            device=device.value,
+            resume=resume,
+            deterministic=deterministic,
+            seed=seed,
+            epochs=epochs,
+            partners=superpose,
+            fine_tune=fine_tune,
+            encoder=encoder,
+        )
+        manifest = fit(arguments, report)
+    if not main:
         return
     if json:
         emit({"model": manifest.name, "out": str(out), "metrics": manifest.metrics})

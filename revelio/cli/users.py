@@ -88,7 +88,7 @@ def role(name: Name, role: Annotated[RoleName, typer.Argument(help="The new role
 
 
 def password(name: Name, password_stdin: FromStdin = False, json: Json = False) -> None:
-    """Set a new password and sign the user out everywhere.
+    """Set a new password, sign the user out everywhere and end their tokens.
 
     \b
     Examples:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from revelio.conventions.loader import conventions, signals
-from revelio.conventions.model import Rule, Signal
+from revelio.conventions.model import Convention, Rule, Signal
 from revelio.identity import Identity
 
 PROJECT = 'project="${project}"'
@@ -57,11 +57,18 @@ class Profile:
     found_at: float = 0.0
     missing: tuple[tuple[str, str], ...] = field(default=())
     """Signals that were not found, and why."""
+    own: tuple[Convention, ...] = field(default=())
+    """Conventions that the metrics of this system's applications make."""
+
+    @cached_property
+    def known(self) -> dict[str, Convention]:
+        """Every convention by name, those of this system included."""
+        return conventions() | {one.name: one for one in self.own}
 
     @cached_property
     def rules(self) -> dict[str, tuple[tuple[Use, Rule], ...]]:
         """By signal, each convention that has it here with its rule, in the order of preference."""
-        known = conventions()
+        known = self.known
         found: dict[str, list[tuple[Use, Rule]]] = {}
         for use in self.uses:
             for rule in known[use.convention].rules if use.convention in known else ():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from revelio.conventions import Convention, Label, conventions, signals
+from revelio.conventions import Convention, Label, signals
 
 SYSTEM_LABELS = (
     "project",
@@ -89,14 +89,14 @@ class Narrowed:
         return Rows([row for row in rows if row[0].get(self.label) == self.value])
 
 
-def narrow(census: Census, project: str, selector: str) -> Narrowed:
+def narrow(census: Census, project: str, selector: str, known: Mapping[str, Convention]) -> Narrowed:
     """The label whose value is the project's name; with a note where there are several systems and none is named."""
     for label in SYSTEM_LABELS:
         if any(project in rows.values(label) for _, rows in census):
             carriers = frozenset(name for name, rows in census if rows.values(label))
             others = sorted({value for _, rows in census for value in rows.values(label)} - {project})
             loose = [name for name, _ in census if name not in carriers] if others else []
-            return Narrowed(label, project, selector, carriers, _shared(label, others, loose))
+            return Narrowed(label, project, selector, carriers, _shared(label, others, loose, known))
     notes = []
     if not selector:
         for label in SYSTEM_LABELS:
@@ -108,13 +108,13 @@ def narrow(census: Census, project: str, selector: str) -> Narrowed:
     return Narrowed("", "", selector, frozenset(), tuple(notes))
 
 
-def _shared(label: str, others: Sequence[str], loose: Sequence[str]) -> tuple[str, ...]:
+def _shared(label: str, others: Sequence[str], loose: Sequence[str], known: Mapping[str, Convention]) -> tuple[str, ...]:
     """A sentence on conventions that other systems follow too and that carry no label which tells them apart.
 
     Hosts have none: systems share them.
     """
-    kinds = {name: {signals()[rule.signal].entity for rule in conventions()[name].rules} for name in loose}
-    titles = [conventions()[name].title for name in loose if "host" not in kinds[name]]
+    kinds = {name: {signals()[rule.signal].entity for rule in known[name].rules} for name in loose}
+    titles = [known[name].title for name in loose if "host" not in kinds[name]]
     if not titles:
         return ()
     told = f"{', '.join(titles)}: their series carry no {label}, so those of {others[0]} may be among them"

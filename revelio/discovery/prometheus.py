@@ -12,6 +12,7 @@ from revelio.clock_skew import disagreement
 from revelio.conventions import Convention, Profile, Rule, Use, conventions, signals
 from revelio.discovery.cadence import cadence
 from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
+from revelio.discovery.own_metrics import own_conventions
 from revelio.errors import SourceError
 from revelio.identity import KIND_OF_LABEL, Identity, Naming, naming_of
 from revelio.profile_settings import ProfileSettings
@@ -56,19 +57,21 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     """
     product = _product(ask)
     names = _names(ask, now)
-    wanted = {c.name: found for c in _candidates(settings) if (found := _rules(c, names))}
-    census, notes = _census(ask, wanted, settings)
-    where = narrow(census, project, settings.selector)
+    own = () if settings.conventions else own_conventions(names, lambda query: _vector(ask, query))
+    known = conventions() | {c.name: c for c in own}
+    wanted = {c.name: found for c in (*_candidates(settings), *own) if (found := _rules(c, names))}
+    census, notes = _census(ask, wanted, known, settings)
+    where = narrow(census, project, settings.selector, known)
     exporters = _exporter_jobs(ask, names, where.everywhere)
     uses, named = [], dict[str, set[str]]()
     for name, rules in wanted.items():
-        convention = conventions()[name]
+        convention = known[name]
         rows = where.rows(name, census)
         labels, why = choose_labels(convention, rows, settings.component)
         notes += [why] if why else []
-        own = [f'job!~"{"|".join(exporters)}"'] if convention.of_process and exporters else []
+        watched = [f'job!~"{"|".join(exporters)}"'] if convention.of_process and exporters else []
         for label in labels:
-            only = ",".join(([label.only] if label.only else []) + own)
+            only = ",".join(([label.only] if label.only else []) + watched)
             uses.append(Use(name, label.name, tuple(r.id for r in rules), where.matchers(name), only))
             named.setdefault(label.name, set()).update(rows.values(label.name))
     peers = {x for use in uses for r in wanted[use.convention] for x in r.labels if x in KIND_OF_LABEL} - named.keys()
@@ -80,8 +83,9 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
         beat,
         tuple(uses),
         Identity(tuple(namings), tuple(sorted(settings.names.items()))),
-        tuple(dict.fromkeys([*notes, *where.notes, *told, *_types(ask, uses), *_clock(ask, now)])),
+        tuple(dict.fromkeys([*notes, *where.notes, *told, *_types(ask, uses, known), *_clock(ask, now)])),
         now,
+        own=own,
     )
     return replace(profile, missing=tuple(_missing(profile, names)))
 
@@ -126,13 +130,15 @@ def _probes(wanted: Mapping[str, tuple[Rule, ...]]) -> list[str]:
     return [rules[0].metrics[0] for rules in wanted.values()]
 
 
-def _census(ask: Ask, wanted: Mapping[str, tuple[Rule, ...]], settings: ProfileSettings) -> tuple[Census, list[str]]:
+def _census(
+    ask: Ask, wanted: Mapping[str, tuple[Rule, ...]], known: Mapping[str, Convention], settings: ProfileSettings
+) -> tuple[Census, list[str]]:
     """By convention, how many series have which labels; and what could not be counted."""
     counted: dict[str, list[tuple[dict[str, str], float]]] = {name: [] for name in wanted}
     notes = []
     waiting = iter(wanted.items())
     while some := dict(islice(waiting, _AT_ONCE)):
-        queries = {name: _count(conventions()[name], rules[0].metrics[0], settings) for name, rules in some.items()}
+        queries = {name: _count(known[name], rules[0].metrics[0], settings) for name, rules in some.items()}
         try:
             _sort(_vector(ask, " or ".join(queries.values())), counted)
         except SourceError:
@@ -140,7 +146,7 @@ def _census(ask: Ask, wanted: Mapping[str, tuple[Rule, ...]], settings: ProfileS
                 try:
                     _sort(_vector(ask, query), counted)
                 except SourceError as error:
-                    notes.append(f"{conventions()[name].title}: left out, its series cannot be counted: {error.reason}")
+                    notes.append(f"{known[name].title}: left out, its series cannot be counted: {error.reason}")
     return Census({name: rows for name, rows in counted.items() if rows}), notes
 
 
@@ -168,13 +174,13 @@ def _exporter_jobs(ask: Ask, names: frozenset[str], where: str) -> list[str]:
     return sorted({labels["job"].replace("|", ".") for labels, _ in rows if labels.get("job")})
 
 
-def _types(ask: Ask, uses: list[Use]) -> list[str]:
+def _types(ask: Ask, uses: list[Use], known: Mapping[str, Convention]) -> list[str]:
     """A sentence on each metric that is of two types: its rate is right for one of them only."""
     try:
         found = _data(ask.get("/api/v1/metadata", {"limit_per_metric": "4"}))
     except SourceError:
         return []
-    needed = {m for use in uses for r in conventions()[use.convention].rules if r.id in use.rules for m in r.metrics}
+    needed = {m for use in uses for r in known[use.convention].rules if r.id in use.rules for m in r.metrics}
     told = []
     if not isinstance(found, dict):
         return []

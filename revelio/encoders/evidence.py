@@ -6,7 +6,7 @@ their peers, so that an unknown component or application is read in the same way
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -22,6 +22,7 @@ from revelio.encoders.deviations import (
     feature_deviations,
 )
 from revelio.encoders.report import Floats
+from revelio.presence import Absence, absences
 from revelio.types import Evidence, Reading, Source
 
 Ints = NDArray[np.int64]
@@ -273,10 +274,27 @@ def _logs(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
 
 def _changes(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:
     names = [c.entity.name for c in evidence.changes]
-    far, none = np.full(len(names), CHANGED), np.zeros(len(names))
+    far, none = change_deviations(evidence), np.zeros(len(names))
     builder.add(names, "changes", [c.field for c in evidence.changes], far, none)
     builder.add(names, "changes", [""] * len(names), far, none)
     builder.raise_("changes", builder.components(names), far)
+    absent = [a.entity.name for a in unrecorded_absences(evidence)]
+    gone = np.full(len(absent), CHANGED)
+    builder.add(absent, "changes", ["absent"] * len(absent), gone, np.zeros(len(absent)))
+    builder.raise_("changes", builder.components(absent), gone)
+
+
+def unrecorded_absences(evidence: Evidence) -> tuple[Absence, ...]:
+    """What went away by its signals or by what others log of it: of what changed its state there is a change already."""
+    return tuple(a for a in absences(evidence) if a.told_by not in ("state", "answers"))
+
+
+def change_deviations(evidence: Evidence) -> Doubles:
+    """``[changes]``: how unusual each change is, in σ: less, the more often its entity changed so before the window."""
+    usual = Counter((c.entity, c.field) for c in evidence.changes if c.at < evidence.window.start)
+    before = [c.at < evidence.window.start for c in evidence.changes]
+    repeated = [usual[c.entity, c.field] - early for c, early in zip(evidence.changes, before, strict=True)]
+    return np.asarray(CHANGED / (1.0 + np.array(repeated, dtype=float)))
 
 
 def _features(builder: _EvidenceIndexBuilder, evidence: Evidence) -> None:

@@ -17,7 +17,7 @@ from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.conventions import signals
 from revelio.encoders.cached_deviations import deviations_of_series, deviations_of_spans
 from revelio.encoders.deviations import SPAN_METRICS, Doubles, feature_deviations
-from revelio.encoders.evidence import CHANGED, squash
+from revelio.encoders.evidence import CHANGED, change_deviations, squash, unrecorded_absences
 from revelio.encoders.report import Floats
 from revelio.encoders.words import figure_words
 from revelio.types import Evidence
@@ -50,6 +50,7 @@ def items(evidence: Evidence, noise: Mapping[str, float] | None = None) -> Items
     _spans(builder, evidence)
     _logs(builder, evidence)
     _changes(builder, evidence)
+    _absences(builder, evidence)
     _features(builder, evidence, meanings)
     return builder.build()
 
@@ -157,11 +158,25 @@ def _changes(builder: _Builder, evidence: Evidence) -> None:
         fields,
         [f"{c.field} changed from {c.before[:60]} to {c.after[:100]}" for c in evidence.changes],
         [c.entity.name for c in evidence.changes],
-        np.full(len(fields), CHANGED),
+        change_deviations(evidence),
         np.zeros(len(fields)),
         count=np.array([np.log1p(repeated[c.entity.name, c.field]) / 5.0 for c in evidence.changes]),
         onset=np.array([min(1.0, max(0.0, (c.at - evidence.window.start) / span)) for c in evidence.changes]),
         problem=np.array([bool(_PROBLEM.search(f"{c.field} {c.after}")) for c in evidence.changes], dtype=float),
+    )
+
+
+def _absences(builder: _Builder, evidence: Evidence) -> None:
+    found, span = unrecorded_absences(evidence), max(evidence.window.seconds, 1e-9)
+    builder.add(
+        "changes",
+        ["absent"] * len(found),
+        [f"{a.entity.kind} is absent: {a.words}" for a in found],
+        [a.entity.name for a in found],
+        np.full(len(found), CHANGED),
+        np.zeros(len(found)),
+        onset=np.array([min(1.0, max(0.0, (a.at - evidence.window.start) / span)) for a in found]),
+        problem=np.ones(len(found)),
     )
 
 

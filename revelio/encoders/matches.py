@@ -54,6 +54,11 @@ MATCHES = (
     *_TEXT,
 )
 """The columns of ``matches``."""
+MATCHES_OF_REPORT = (
+    *(name for name in MATCHES if name.endswith("_about_report")),
+    *("named", "template_rank", "below_best_template", "words_report", "words_report_rank"),
+)
+"""Those that compare with the report."""
 _ABOUT = [i for i, name in enumerate(MATCHES) if name.endswith("_about_report")]
 _COLUMN = {name: i for i, name in enumerate(NUMBERS)}
 _LARGEST_READING = 2.0

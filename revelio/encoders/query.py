@@ -20,11 +20,11 @@ from revelio.encoders.group_ranks import share_below
 from revelio.encoders.identity_cache import cached_by_identity
 from revelio.encoders.inferred_reads import Reads, resolve_reads
 from revelio.encoders.items import items
-from revelio.encoders.matches import MATCHES, Matched, TemplateWords, match, matches, read_templates
+from revelio.encoders.matches import MATCHES, MATCHES_OF_REPORT, Matched, TemplateWords, match, matches, read_templates
 from revelio.encoders.mentions import Mentions
 from revelio.encoders.null_distribution import AlignedNulls, NullDistributions
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
-from revelio.encoders.static_words import StaticWords
+from revelio.encoders.static_words import WordEncoder
 from revelio.encoders.words import template_words
 from revelio.types import Evidence, Incident, Query, QueryTemplate
 
@@ -47,6 +47,8 @@ FEATURES = (
 
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 _RARITY = [_COLUMN[name] for name in RARITY]
+OF_REPORT = (*TEXT, *COMPLAINT, *MATCHES_OF_REPORT)
+"""Features that compare with the report; 0 without one."""
 _COMPLAINT = slice(_COLUMN[COMPLAINT[0]], _COLUMN[COMPLAINT[0]] + len(COMPLAINT))
 _MATCHES = slice(_COLUMN[MATCHES[0]], _COLUMN[MATCHES[0]] + len(MATCHES))
 
@@ -120,7 +122,7 @@ class QueryEncoder:
         noise: Mapping[str, float],
         nulls: NullDistributions | None = None,
         reads: Reads | None = None,
-        words: StaticWords | None = None,
+        words: WordEncoder | None = None,
     ) -> None:
         """``text`` should cache: template texts and names recur with each incident. Without ``words`` the features that compare
         words one by one are 0."""
@@ -148,7 +150,7 @@ class QueryEncoder:
         _add_text_features(features, prepared, incident.report, report)
         if story is not None and self.words is not None and self._static is not None:
             said = spoken(self.words.words([incident.report]))
-            about = of_targets(complaint(story.view, story.names, said), story.view, candidates.here, candidates.caller)
+            about = of_targets(complaint(story.view, story.names, said, report), story.view, candidates.here, candidates.caller)
             features[:, _COMPLAINT] = about[candidates.target_of]
             similar = features[:, _COLUMN["template_similarity"]]
             vector = self._static.encode([incident.report])[0]
@@ -212,7 +214,7 @@ class QueryEncoder:
             read = {name: features[:, _COLUMN[name]] for name in ("worst", "mean", "present")}
             matched = match(found, candidates, prepared.asked, view.edges, self._static, read)
             operations = tuple(e.name for e in evidence.entities if e.kind == "operation")
-            story = _Story(view, self._names(view.components, operations, self.words), matched)
+            story = _Story(view, self._names(view.components, operations, self.words, self.text), matched)
         return features, components, story
 
 

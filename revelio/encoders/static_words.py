@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from revelio.encoders.report import Floats
+from revelio.encoders.report import Floats, HashingEncoder, TextEncoder
 from revelio.errors import ArtifactError
 
 if TYPE_CHECKING:
@@ -34,13 +34,31 @@ _SPOKEN = re.compile(r"(?=[^\W\d_]{3})[^\W\d_]*[aeiouyAEIOUY]|[^\W\d_\x00-\x7f]"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of several texts: ``spelled [W]`` in lower case, ``text_of [W]`` the text of each, ``vectors [W, S]`` of length 1,
-    and ``weight [W]``: how much each tells; frequent words tell little."""
+    """The words of several texts: ``spelled [W]`` in lower case, ``text_of [W]`` the text of each, ``vectors [W, S]`` of
+    length 1, and ``weight [W]``: how much each tells; frequent words tell little."""
 
     spelled: tuple[str, ...]
     text_of: Ints
     vectors: Floats
     weight: Floats
+
+
+class WordEncoder(TextEncoder, Protocol):
+    """Also gives the vector of each word."""
+
+    def words(self, texts: Sequence[str]) -> Words:
+        """Each word of each text with its unit vector."""
+
+
+class HashingWords(HashingEncoder):
+    """Words as hashed character trigrams. It needs no weights, so tests run anywhere."""
+
+    def words(self, texts: Sequence[str]) -> Words:
+        """All words weigh the same."""
+        found = [(word, number) for number, text in enumerate(texts) for word in re.findall(r"\w+", text.lower())]
+        spelled = tuple(word for word, _ in found)
+        number = np.array([n for _, n in found], dtype=np.int64)
+        return Words(spelled, number, self.encode(spelled), np.ones(len(spelled), dtype=np.float32))
 
 
 class StaticWords:
@@ -73,10 +91,10 @@ class StaticWords:
         vectors: list[Floats] = []
         for number, (text, tokens) in enumerate(zip(texts, self._encoded(texts), strict=True)):
             ids: dict[int, list[int]] = {}
-            for token, word in zip(tokens.ids, tokens.word_ids, strict=True):
-                ids.setdefault(word, []).append(token)
+            for index, token in enumerate(tokens.ids):
+                ids.setdefault(tokens.token_to_word(index) or 0, []).append(token)
             for word, some in ids.items():
-                first, last = tokens.word_to_chars(word)
+                first, last = tokens.word_to_chars(word) or (0, 0)
                 spelled.append(text[first:last].lower())
                 text_of.append(number)
                 vectors.append(self._table[some].mean(axis=0) * self._scale)

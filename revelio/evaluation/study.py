@@ -1,6 +1,6 @@
 """Ablation study: models trained without one part of the model or of the data, scored like the whole model.
 
-All variants but the whole are single networks, which train in a third of the time. None has ranking trees.
+All variants but the whole are single networks, which train in a third of the time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ class Variant:
             whole,
             out=whole.out / self.name,
             factors=self.factors,
-            trees=False,
             blind_to=self.blind_to,
             fine_tune=whole.fine_tune if self.fine_tuned else 0,
             quantize=self.quantized,

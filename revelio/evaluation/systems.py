@@ -20,7 +20,7 @@ from revelio.evaluation.baselines.lambda_rank import LambdaRank
 from revelio.evaluation.baselines.shuffled import Shuffled
 from revelio.evaluation.results import FaultFigures, Interval
 from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
-from revelio.evaluation.trained import Trained, network_only
+from revelio.evaluation.trained import Trained
 from revelio.incidents.dataset import Dataset, LabelledIncident
 from revelio.ranker.artifact import MANIFEST, load_ranker
 from revelio.ranker.session import Ranker
@@ -99,7 +99,7 @@ def leave_one_out(
             splits=(TEST,),
             leave_out=frozenset(i.record.id for i in shown),
             baselines=(Shuffled(), DeviationCount(tools), Bm25(), LambdaRank(tools)),
-            ablations=(network_only(model), bundled, *later),
+            ablations=(bundled, *later),
             progress=steps,
         )
         for method, by_split in seen.by_method.items():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
+from revelio.evaluation.listening import Listening
 from revelio.evaluation.results import ControlFigures, Evaluation, FaultFigures, KindFigures
 from revelio.evaluation.runs import MAX_RUNS, RunsCurve
 
@@ -99,3 +100,17 @@ def _control_table(split: str, methods: dict[str, ControlFigures]) -> Table:
 
 def _grid(title: str) -> Table:
     return Table(title=Text(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+
+
+def listening_table(found: Sequence[Listening]) -> Table:
+    """What the report does, a set of incidents a row."""
+    grid = _grid("what the report decides")
+    headings = ("incidents", "n", "top-1", "95 %", "top-3", "without report", "other report", "report worth", "follows either")
+    for heading in (*headings, "nonsense changes nothing", "confidence", "with nonsense"):
+        grid.add_column(heading, justify="left" if heading == "incidents" else "right")
+    for row in found:
+        low, high = row.top1_ci95
+        shares = (row.without_top1, row.other_top1, row.worth, row.follows, row.nonsense_same, row.confidence)
+        cells = ["" if x is None else f"{x:.3f}" for x in (*shares, row.nonsense_confidence)]
+        grid.add_row(row.name, str(row.incidents), f"{row.top1:.3f}", f"{low:.2f}-{high:.2f}", f"{row.top3:.3f}", *cells)
+    return grid

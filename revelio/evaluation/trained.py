@@ -25,13 +25,6 @@ class Trained:
         return Scores(np.asarray(ranking.log_probability, dtype=np.float64), ranking.abstain)
 
 
-def network_only(model: Trained) -> Trained:
-    """The same model without its ranking trees, and without the rules that stand in for them."""
-    alone = Trained(model.ranker.without_trees())
-    alone.name = "network_only"
-    return alone
-
-
 @dataclass(frozen=True, slots=True)
 class WithoutReport:
     """The same model with an empty report."""

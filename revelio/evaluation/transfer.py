@@ -19,7 +19,7 @@ from revelio.evaluation.baselines.trees import BoostedTrees
 from revelio.evaluation.results import FaultFigures
 from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
 from revelio.evaluation.summary_features import summary_features
-from revelio.evaluation.trained import Trained, network_only
+from revelio.evaluation.trained import Trained
 from revelio.incidents.dataset import open_dataset
 from revelio.incidents.exchange import Record, write_records
 from revelio.ranker.artifact import MANIFEST, load_ranker
@@ -101,7 +101,6 @@ def study_transfer(whole: TrainArguments, progress: Progress = lambda what, done
                 trained,
                 splits=(TEST,),
                 baselines=(BoostedTrees(catalog), Anomaly(catalog)),
-                ablations=(network_only(trained),),
                 runs=True,
             )
             for name, by_split in seen.by_method.items():

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -16,6 +17,7 @@ from revelio.bounded_file import read_bounded
 from revelio.catalog import Catalog, load_catalog
 from revelio.errors import CatalogError, InvalidInputError, NotFoundError
 from revelio.imports.question import Found, Kind, Question
+from revelio.redaction import redact_address
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _HEAD = "# revelio import: "
@@ -34,21 +36,42 @@ class ImportedFile:
 
 
 def write(folder: Path, name: str, kind: Kind, source: str, found: Found) -> ImportedFile:
-    """Replace what was imported under that name; the file appears whole or not at all."""
-    if not _NAME.fullmatch(name):
-        raise InvalidInputError(f"{name[:40]!r} is no name of an import; use up to 40 letters, digits, - and _")
-    told = ImportedFile(name, kind, source, time.time(), len(found.questions), found.problems)
+    """Replace what was imported under that name; the file appears whole or not at all, and holds no secret of its source."""
+    check_name(name)
+    told = ImportedFile(name, kind, redact_address(source), time.time(), len(found.questions), found.problems)
     save(folder / f"{name}.yaml", _HEAD + json.dumps(asdict(told), ensure_ascii=True) + "\n" + text(name, found.questions))
     return told
 
 
+def check_name(name: str) -> None:
+    """``InvalidInputError`` where it cannot be the name of an import."""
+    if not _NAME.fullmatch(name):
+        raise InvalidInputError(f"{name[:40]!r} is no name of an import; use up to 40 letters, digits, - and _")
+
+
 def save(path: Path, content: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; only its owner may read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".writing-", delete=False, encoding="utf-8") as file:
         file.write(content)
-    Path(file.name).chmod(0o644)
     Path(file.name).replace(path)
+
+
+def keep_address(folder: Path, name: str, address: str) -> None:
+    """Keep an address that holds a secret, for the next reading, apart from what was read; any other is in the import itself."""
+    place = _address_file(folder, name)
+    if redact_address(address) == address:
+        place.unlink(missing_ok=True)
+    else:
+        save(place, address)
+
+
+def address_of(folder: Path, name: str) -> str:
+    """Where an import came from, with its secrets; ``OSError`` or ``ValueError`` where neither file can be read."""
+    place = _address_file(folder, name)
+    if place.is_file():
+        return read_bounded(place).decode("utf-8")
+    return str(_told(folder / f"{name}.yaml")["source"])
 
 
 def text(name: str, questions: Iterable[Question]) -> str:
@@ -72,6 +95,7 @@ def remove(folder: Path, name: str) -> None:
         there = ", ".join(i.name for i in listed(folder)) or "none"
         raise NotFoundError(f"nothing was imported as {name[:40]!r}; there are: {there}")
     path.unlink()
+    _address_file(folder, name).unlink(missing_ok=True)
 
 
 def mark(folder: Path) -> tuple[tuple[str, int], ...]:
@@ -93,11 +117,21 @@ def with_imports(catalog: Catalog, folder: Path) -> tuple[Catalog, tuple[str, ..
 
 def _head(path: Path) -> ImportedFile:
     try:
-        line = read_bounded(path).split(b"\n", 1)[0].decode("utf-8")
-        told = json.loads(line.removeprefix(_HEAD))
-        return ImportedFile(**{**told, "name": path.stem, "problems": tuple(told["problems"])})
+        told = _told(path)
+        source = redact_address(str(told["source"]))
+        return ImportedFile(**{**told, "name": path.stem, "source": source, "problems": tuple(told["problems"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
         return ImportedFile(path.stem, "rules", str(path), 0.0, 0, (f"{path} cannot be read: {error}; import it again",))
+
+
+def _told(path: Path) -> dict[str, Any]:
+    line = read_bounded(path).split(b"\n", 1)[0].decode("utf-8")
+    told: dict[str, Any] = json.loads(line.removeprefix(_HEAD))
+    return told
+
+
+def _address_file(folder: Path, name: str) -> Path:
+    return folder / ".addresses" / name
 
 
 def _template(question: Question, name: str) -> dict[str, object]:

@@ -23,7 +23,14 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from revelio.bounded_file import OversizedError, lines_of
 from revelio.errors import DatasetError
 from revelio.incidents.files import IncidentFiles
-from revelio.incidents.shared_templates import dump_templates, first_error, reference, resolved, templates_line
+from revelio.incidents.shared_templates import (
+    dump_templates,
+    first_error,
+    is_templates_line,
+    reference,
+    resolved,
+    templates_line,
+)
 from revelio.types import Evidence, Incident, Query, QueryTemplate, RecordedResult
 from revelio.untyped_results import typed
 
@@ -108,7 +115,7 @@ class Record:
     """What went on around it through baseline and window, which is normal and the cause of nothing."""
     format: str = field(default=FORMAT)
 
-    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
     def incident(self, report: str | None = None) -> Incident:
         """The part that serving code may see. Without ``report`` the first recorded text is taken ("" when none)."""
@@ -116,7 +123,19 @@ class Record:
         return Incident(self.id, self.system, text, self.opened_at, self.evidence, self.candidates)
 
 
-_RECORD = TypeAdapter(Record)
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The parts of a record that a list of incidents shows: read in a tenth of the time of the whole."""
+
+    id: str
+    system: str
+    opened_at: float
+    reports: tuple[Report, ...] = ()
+
+    __pydantic_config__ = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+_RECORD, _HEADING = TypeAdapter(Record), TypeAdapter(Heading)
 
 
 def json_schema() -> dict[str, Any]:
@@ -165,25 +184,46 @@ def read_records(path: Path) -> Iterator[Record]:
 
 def records_of(files: IncidentFiles, name: str) -> Iterator[Record]:
     """Every record of one file of a folder; ``DatasetError`` where it cannot be read."""
-    path = files.folder / name
+    yield from _records(_opened(files, name), files.folder / name)
+
+
+def headings_of(files: IncidentFiles, name: str) -> Iterator[Heading]:
+    """The heading of every record of one file of a folder; ``DatasetError`` where it has none.
+
+    What else is wrong with a record stays unnoticed until it is read.
+    """
+    for line, where in _lines_in(_opened(files, name), files.folder / name):
+        if not is_templates_line(line):
+            try:
+                yield _HEADING.validate_json(line)
+            except ValidationError as error:
+                raise DatasetError(f"{where}: {first_error(error)}") from error
+
+
+def _opened(files: IncidentFiles, name: str) -> BinaryIO:
     try:
-        file = files.open(name)
+        return files.open(name)
     except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error}") from error
-    yield from _records(file, path)
+        raise DatasetError(f"{files.folder / name}: cannot be read: {error}") from error
 
 
 def _records(file: BinaryIO, path: Path) -> Iterator[Record]:
-    blank = 0
     templates: dict[str, QueryTemplate] = {}
+    for line, where in _lines_in(file, path):
+        if is_templates_line(line):
+            templates |= templates_line(line, where)
+        else:
+            yield parse_record(line, where, templates)
+
+
+def _lines_in(file: BinaryIO, path: Path) -> Iterator[tuple[bytes, str]]:
+    """Every line that is not empty, and where it stands."""
+    blank = 0
     try:
         with file:
             for number, line in enumerate(lines_of(file, path.suffix == ".xz", MOST_LINE, MOST_FILE), 1):
-                where = f"{path}:{number}"
-                if (found := templates_line(line, where)) is not None:
-                    templates |= found
-                elif line.strip():
-                    yield parse_record(line, where, templates)
+                if line.strip():
+                    yield line, f"{path}:{number}"
                 elif (blank := blank + 1) > MOST_BLANK:
                     raise DatasetError(f"{path}: has more than {MOST_BLANK} empty lines; is it JSON Lines, one incident a line?")
     except (OSError, EOFError, OversizedError, lzma.LZMAError) as error:
@@ -199,7 +239,7 @@ def _dumped(value: Any) -> bytes:
     return json.dumps(_compact(value), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
-def _lines(records: Iterable[Record]) -> Iterator[bytes]:
+def _dumped_lines(records: Iterable[Record]) -> Iterator[bytes]:
     """The lines of a file. Templates of candidates come first and once; the second of two with one id is written in place."""
     records = tuple(records)
     shared: dict[str, QueryTemplate] = {}
@@ -215,7 +255,7 @@ def _lines(records: Iterable[Record]) -> Iterator[bytes]:
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Write all records to a file, compressed when its name ends in ``.xz``; the file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = b"".join(_lines(records))
+    data = b"".join(_dumped_lines(records))
     if path.suffix == ".xz":
         data = lzma.compress(data, preset=6)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from revelio.errors import DatasetError, NotFoundError
-from revelio.incidents.exchange import Record, records_of
+from revelio.incidents.exchange import Record, headings_of, records_of
 from revelio.incidents.files import SUFFIXES, IncidentFiles
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class RecordedIncidents:
         """Nothing is read yet."""
         self.folder = folder
         self._read = lru_cache(maxsize=64)(self._read_file)
+        self._listed = lru_cache(maxsize=4096)(self._read_heading)
 
     def ids(self) -> tuple[str, ...]:
         """Sorted by name."""
@@ -36,15 +41,8 @@ class RecordedIncidents:
         return tuple(sorted({n.removesuffix(s) for n in names for s in SUFFIXES if n.endswith(s)}))
 
     def list(self) -> tuple[RecordedIncident, ...]:
-        """All of them, oldest first."""
-        found = [self.get(i) for i in self.ids()]
-        rows = [
-            RecordedIncident(
-                r.id, r.system, r.opened_at, r.reports[0].text if r.reports else "", tuple(x.text for x in r.reports)
-            )
-            for r in found
-        ]
-        return tuple(sorted(rows, key=lambda r: (r.opened_at, r.id)))
+        """All of them, oldest first; ``DatasetError`` where a file has no heading."""
+        return tuple(sorted((self._listed(i) for i in self.ids()), key=lambda r: (r.opened_at, r.id)))
 
     def get(self, incident_id: str) -> Record:
         """One record, whole; ``NotFoundError`` names those there are."""
@@ -54,11 +52,19 @@ class RecordedIncidents:
         return self._read(incident_id)
 
     def _read_file(self, incident_id: str) -> Record:
+        return self._first_of(incident_id, records_of)
+
+    def _read_heading(self, incident_id: str) -> RecordedIncident:
+        head = self._first_of(incident_id, headings_of)
+        texts = tuple(report.text for report in head.reports)
+        return RecordedIncident(head.id, head.system, head.opened_at, texts[0] if texts else "", texts)
+
+    def _first_of(self, incident_id: str, read: Callable[[IncidentFiles, str], Iterator[T]]) -> T:
         files = IncidentFiles(self.folder)
         for name in (f"{incident_id}{suffix}" for suffix in SUFFIXES):
             if files.has(name):
-                record = next(records_of(files, name), None)
-                if record is None:
+                found = next(read(files, name), None)
+                if found is None:
                     raise DatasetError(f"{self.folder / name}: holds no incident")
-                return record
+                return found
         raise NotFoundError(f"recorded incident {incident_id!r} was removed from {self.folder}")

@@ -23,16 +23,19 @@ class TemplatesLine:
     templates: tuple[QueryTemplate, ...]
     format: Literal["revelio.templates/1"] = "revelio.templates/1"
 
-    __pydantic_config__ = ConfigDict(extra="forbid")
+    __pydantic_config__ = ConfigDict(extra="forbid", defer_build=True)
 
 
-_LINE, _TEMPLATE = TypeAdapter(TemplatesLine), TypeAdapter(QueryTemplate)
+_LINE = TypeAdapter(TemplatesLine)
 
 
-def templates_line(line: bytes, where: str) -> dict[str, QueryTemplate] | None:
-    """The templates of such a line by id; None for any other line. ``DatasetError`` starts with ``where``."""
-    if b'"revelio.templates/' not in line or not line.lstrip().startswith((b'{"templates"', b'{"format"')):
-        return None
+def is_templates_line(line: bytes) -> bool:
+    """Whether a line of a file holds templates, not a record."""
+    return b'"revelio.templates/' in line and line.lstrip().startswith((b'{"templates"', b'{"format"'))
+
+
+def templates_line(line: bytes, where: str) -> dict[str, QueryTemplate]:
+    """The templates of such a line by id. ``DatasetError`` starts with ``where``."""
     try:
         return {t.id: t for t in _LINE.validate_json(line).templates}
     except ValidationError as error:
@@ -46,7 +49,7 @@ def dump_templates(templates: Iterable[QueryTemplate]) -> Any:
 
 def reference(template: QueryTemplate, shared: Mapping[str, QueryTemplate]) -> Any:
     """How a candidate names its template: by id, or as a whole when the shared one of this id is another."""
-    return template.id if shared[template.id] == template else _TEMPLATE.dump_python(template, mode="json")
+    return template.id if shared[template.id] == template else dump_templates((template,))["templates"][0]
 
 
 def resolved(line: str | bytes, where: str, templates: Mapping[str, QueryTemplate]) -> Any:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from revelio import __version__
 from revelio.errors import InvalidInputError, RevelioError
-from revelio.presentation import evidence_panels, text_view, time_lines
+from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
 from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
 from revelio.similar_incidents import SimilarIncident
@@ -65,6 +65,9 @@ class AnswerView(BaseModel):
 
     recommendation_id: str
     system: str
+    cause: str = Field(
+        description="The cause in a sentence with the next step, from evidence; it names none where nothing shows one"
+    )
     no_fault_probability: float
     nothing_wrong: float = Field(description="Deprecated: use no_fault_probability")
     time: list[str] = Field(description="The window, when the problem began, and other times to ask about")
@@ -208,6 +211,7 @@ def _answer(saved: SavedAnswer) -> AnswerView:
     return AnswerView(
         recommendation_id=saved.id,
         system=answer.incident.system,
+        cause=cause_sentence(answer),
         no_fault_probability=round(answer.no_fault_probability, 4),
         nothing_wrong=round(answer.no_fault_probability, 4),
         time=list(time_lines(answer)) if saved.recorded is None else [],
@@ -244,11 +248,12 @@ def _similar(one: SimilarIncident) -> SimilarView:
 
 
 def _evidence(result: Result, evidence: Evidence) -> EvidenceView:
+    shown = evidence_panels(result, evidence)
     return EvidenceView(
-        summary=result.summary if result.error is None else f"Not run: {result.error}",
+        summary=shown.summary if result.error is None else f"Not run: {result.error}",
         signal=result.signal,
         reason=result.reason,
-        text=text_view(evidence_panels(result, evidence), lines=20, width=200),
+        text=text_view(shown, lines=20, width=200),
         columns=list(result.columns),
         # What JSON cannot write (NaN, infinity) is written as text.
         rows=[[c if not isinstance(c, float) or abs(c) < float("inf") else str(c) for c in row] for row in result.rows[:_ROWS]],

@@ -14,6 +14,7 @@ from revelio.presentation.answer import (
     recommendation_json,
     result_view,
 )
+from revelio.presentation.cause import Cause, CauseKind, cause, cause_sentence
 from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.panels import EvidencePanels
 from revelio.presentation.text import headline, text_view
@@ -21,6 +22,8 @@ from revelio.presentation.times import time_lines
 
 __all__ = [
     "AbstainView",
+    "Cause",
+    "CauseKind",
     "EvidencePanels",
     "FactorView",
     "MoveView",
@@ -30,6 +33,8 @@ __all__ = [
     "SeriesView",
     "SpanView",
     "WindowView",
+    "cause",
+    "cause_sentence",
     "evidence_panels",
     "headline",
     "query_view",

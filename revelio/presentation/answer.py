@@ -8,7 +8,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from revelio.presentation.cause import CauseKind, cause
 from revelio.presentation.evidence_panels import evidence_panels
+from revelio.presentation.facts import written
 from revelio.presentation.panels import Chart, Groups, Table, Timeline, Tree, Waterfall
 from revelio.question_time import QuestionTime, TimeBasis
 from revelio.types import (
@@ -158,6 +160,18 @@ class TimeView(BaseModel):
     proposals: list[ProposedTimeView]
 
 
+class CauseView(BaseModel):
+    """What the answer says, in one sentence."""
+
+    kind: CauseKind = Field(
+        description="`untested`: no result shows a cause yet; `no_fault` and `no_evidence` name none either", examples=["fault"]
+    )
+    sentence: str = Field(description="What happened to what, from which value to which, since when; times of day are in UTC")
+    next_step: str = Field(description="The one thing to do next")
+    components: list[str] = Field(description="What looks wrong, or where to look first")
+    since: float | None = Field(description="When it began, in Unix seconds; null where that is not known")
+
+
 class RecommendationView(BaseModel):
     """The ranked queries for one report."""
 
@@ -170,6 +184,7 @@ class RecommendationView(BaseModel):
     window: WindowView
     baseline: WindowView
     time: TimeView = Field(description="What the window goes by, when the problem began, and other times to ask about")
+    cause: CauseView = Field(description="The cause in a sentence, from evidence and results so far")
     no_fault_probability: float = Field(description="Probability that the evidence shows no fault")
     abstain: AbstainView = Field(description="Deprecated: use `no_fault_probability`", json_schema_extra={"deprecated": True})
     outcome: Outcome = Field(
@@ -200,6 +215,7 @@ def recommendation_json(
         window=_window(incident.evidence.window),
         baseline=_window(incident.evidence.baseline),
         time=_time(recommendation.time),
+        cause=_cause(recommendation),
         no_fault_probability=recommendation.no_fault_probability,
         abstain=AbstainView(probability=recommendation.no_fault_probability),
         outcome=recommendation.outcome,
@@ -252,6 +268,17 @@ def result_view(result: Result, evidence: Evidence, *, panels: bool = False) -> 
         truncated=result.truncated,
         took_ms=result.took_ms,
         panels=[panel for panel in (shown.panels if panels else ()) if not isinstance(panel, Table)],
+    )
+
+
+def _cause(recommendation: Recommendation) -> CauseView:
+    said = cause(recommendation)
+    return CauseView(
+        kind=said.kind,
+        sentence=written(said.words),
+        next_step=said.step,
+        components=list(said.components),
+        since=said.since,
     )
 
 

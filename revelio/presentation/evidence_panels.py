@@ -10,6 +10,7 @@ from revelio.presentation.blocking import tree
 from revelio.presentation.cells import numeric
 from revelio.presentation.charts import charts, compared
 from revelio.presentation.comparisons import groups
+from revelio.presentation.facts.summaries import summary_of
 from revelio.presentation.panels import EvidencePanels, Panel, Table
 from revelio.presentation.timelines import timeline
 from revelio.presentation.waterfalls import waterfall
@@ -18,9 +19,10 @@ from revelio.types import Evidence, Result
 
 def evidence_panels(result: Result, evidence: Evidence) -> EvidencePanels:
     """The panels of a query that was run in the window of the evidence."""
+    said = summary_of(result, evidence) if result.error is None else ""
     return EvidencePanels(
-        summary=_summary(result, evidence),
-        reason=_reason(result),
+        summary=said or _summary(result, evidence),
+        reason="" if said else _reason(result),
         signal=result.signal,
         significant=result.signal >= SIGNIFICANT,
         panels=tuple(_panels(result, evidence)),

@@ -5,16 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 
 from revelio.numbers import format_duration, format_sigma, format_value
+from revelio.presentation.facts import Words
 from revelio.question_time import Onset, ProposedTime
 from revelio.types import Recommendation
-
-_SECONDS_BELOW_S = 600.0
-"""Spans shorter than this are told to the second."""
 
 
 def time_lines(answer: Recommendation, zone: tzinfo | None = UTC) -> tuple[str, ...]:
     """Sentences for people: the window, the onset, and proposals. Times are in ``zone``, that of this machine when None."""
-    evidence = answer.incident.evidence
+    told = (_told(words, zone) for words in time_words(answer))
+    return (*told, *(proposal_line(p, zone) for p in answer.time.proposals))
+
+
+def time_words(answer: Recommendation) -> tuple[Words, ...]:
+    """The window, and the onset where there is one."""
+    evidence, onset = answer.incident.evidence, answer.time.onset
     window, baseline = evidence.window, evidence.baseline
     why = {
         "report": f', from the report: "{answer.time.words}"',
@@ -23,18 +27,16 @@ def time_lines(answer: Recommendation, zone: tzinfo | None = UTC) -> tuple[str, 
         "usual": "",
     }[answer.time.basis]
     lengths = f"{format_duration(window.seconds * 1000)} against {format_duration(baseline.seconds * 1000)} before"
-    lines = [f"Window {_span(window.start, window.end, zone)} ({lengths}){why}"]
-    if answer.time.onset is not None:
-        lines.append(onset_line(answer.time.onset, zone))
-    return (*lines, *(proposal_line(p, zone) for p in answer.time.proposals))
+    shown: Words = ("Window ", window.start, " to ", window.end, f" ({lengths}){why}")
+    return (shown,) if onset is None else (shown, _onset(onset))
 
 
-def onset_line(onset: Onset, zone: tzinfo | None = UTC) -> str:
+def _onset(onset: Onset) -> Words:
     """When the problem began, and by which signal."""
     change = f"{format_value(onset.before, onset.unit)} → {format_value(onset.after, onset.unit)}"
-    over = f", over by {_moment(onset.until, zone)}" if onset.until is not None else ""
+    over: Words = (", over by ", onset.until) if onset.until is not None else ()
     signal = onset.signal.replace("_", " ")
-    return f"Onset {_moment(onset.at, zone)}: {signal} of {onset.component} {change} ({format_sigma(onset.sigma)}){over}"
+    return ("Onset ", onset.at, f": {signal} of {onset.component} {change} ({format_sigma(onset.sigma)})", *over)
 
 
 def proposal_line(proposal: ProposedTime, zone: tzinfo | None = UTC) -> str:
@@ -54,16 +56,19 @@ def _iso(moment: float, zone: tzinfo | None) -> str:
     return _at(moment, zone).isoformat(timespec="minutes")
 
 
-def _span(start: float, end: float, zone: tzinfo | None) -> str:
-    first, last = _at(start, zone), _at(end, zone)
-    day = "" if first.date() == last.date() else f"{last:%b %d} "
-    clock = "%H:%M" if end - start >= _SECONDS_BELOW_S else "%H:%M:%S"
-    return f"{first:%b %d} {first:{clock}} to {day}{last:{clock}} {last:%Z}".strip()
-
-
-def _moment(moment: float, zone: tzinfo | None) -> str:
-    at = _at(moment, zone)
-    return f"{at:%b %d %H:%M:%S %Z}".strip()
+def _told(words: Words, zone: tzinfo | None) -> str:
+    """The words as one text; the day stands where it is another than that before, the zone once."""
+    last = max((i for i, part in enumerate(words) if not isinstance(part, str)), default=-1)
+    told, day = [], ""
+    for index, part in enumerate(words):
+        if isinstance(part, str):
+            told.append(part)
+            continue
+        at = _at(part, zone)
+        date = f"{at:%b %d} "
+        told.append(f"{date if date != day else ''}{at:%H:%M:%S}{f' {at:%Z}'.rstrip() if index == last else ''}")
+        day = date
+    return "".join(told)
 
 
 def _at(moment: float, zone: tzinfo | None) -> datetime:

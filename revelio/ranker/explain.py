@@ -56,7 +56,7 @@ def factors(
 def _tool_facts(encoded: EncodedIncident, index: int, title: str) -> tuple[str, ...]:
     own = encoded.tool_of[encoded.template_of] == encoded.tool_of[encoded.template_of[index]]
     if not encoded.feature("present")[own].any():
-        return (f"No {title} data; ranked on the report alone",)
+        return (f"No {title} data in the snapshot; ranked on the report alone",)
     anomalous, count = int((own & (encoded.feature("worst") >= _ANOMALOUS)).sum()), int(own.sum())
     queries = f"{count:,} {title} {'query' if count == 1 else 'queries'}"
     if not anomalous:

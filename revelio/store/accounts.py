@@ -41,12 +41,17 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An authenticated user and their current role. ``means`` is how they authenticated."""
+    """An authenticated user and their current role. ``means`` is how they authenticated.
+
+    With a token: its id, and when it expires in Unix seconds (None: never).
+    """
 
     user_id: int
     name: str
     role: Role
     means: Literal["session", "token"]
+    token_id: str | None = None
+    expires_at: float | None = None
 
 
 class Accounts:
@@ -101,13 +106,14 @@ class Accounts:
             return _user(row)
 
     def set_password(self, name: str, password: str, by: Actor) -> None:
-        """Set a password and end all sessions of the user."""
+        """Set a password, and end all sessions and tokens of the user."""
         hashed = hash_password(password)
         with self._change() as session:
             row = _row(session, name)
             row.password_hash = hashed
             session.execute(delete(SessionRow).where(SessionRow.user_id == row.id))
-            session.add(audit_row(by, "password changed", name))
+            ended = session.execute(delete(TokenRow).where(TokenRow.user_id == row.id).returning(TokenRow.id)).all()
+            session.add(audit_row(by, "password changed", name, f"{len(ended)} tokens ended" if ended else ""))
 
     def remove(self, name: str, by: Actor) -> None:
         """Gone, with sessions and tokens. What they said stays."""

@@ -74,23 +74,35 @@ class Tokens:
         """On an open database."""
         self._database = database
 
-    def create(self, owner: str, name: str, role: Role, by: Actor, *, days: float | None = None) -> tuple[Token, str]:
+    def create(
+        self, owner: str, name: str, role: Role, by: Actor, *, days: float | None = None, through: Person | None = None
+    ) -> tuple[Token, str]:
         """A new token and its secret, which cannot be had again.
 
-        ``InvalidInputError`` when ``role`` is more than the owner's, ``NotFoundError`` when there is no such owner.
+        ``through`` is the caller who asks for it. A token that a token creates ends with it at the latest: when that expires
+        or is revoked.
+
+        ``InvalidInputError`` when ``role`` is more than the owner's, or the token would outlive the one that creates it;
+        ``NotFoundError`` when there is no such owner.
         """
         if not 1 <= len(name.strip()) <= 100 or not name.isprintable():
             raise InvalidInputError("a token's name has 1 to 100 printable characters; name it after what uses it")
         if days is not None and not 0 < days <= 3660:
             raise InvalidInputError("a token lasts more than 0 and at most 3,660 days, or for ever when none are given")
         secret, now = _PREFIX + secrets.token_urlsafe(32), time.time()
+        expires_at = now + days * 86400 if days is not None else None
+        latest = through.expires_at if through else None
+        if latest is not None and expires_at is not None and expires_at > latest:
+            left = (latest - now) / 86400
+            raise InvalidInputError(f"a token makes no token that outlives it: give at most {left:.3g} days, or none")
         row = TokenRow(
             id=secrets.token_hex(6),
             name=name.strip(),
             role=role,
             digest=_digest(secret),
             created_at=now,
-            expires_at=now + days * 86400 if days is not None else None,
+            expires_at=latest if expires_at is None else expires_at,
+            parent_id=through.token_id if through else None,
         )
         with changing(self._database) as session:
             user = session.scalar(select(UserRow).where(UserRow.name == owner)) if "\x00" not in owner else None
@@ -98,6 +110,8 @@ class Tokens:
                 raise NotFoundError(f"there is no user {owner!r}; `revelio users list` shows those there are")
             if not allows(cast(Role, user.role), role):
                 raise InvalidInputError(f"{owner} is a {user.role}: a token of theirs cannot be {role}")
+            if row.parent_id is not None and session.get(TokenRow, row.parent_id) is None:
+                raise InvalidInputError("the token that asks for this was revoked")
             row.user_id = user.id
             session.add(row)
             session.add(audit_row(by, "token created", f"{owner}: {row.name}", f"{row.id}, {role}"))
@@ -112,13 +126,18 @@ class Tokens:
             return tuple(_token(row, name) for row, name in session.execute(wanted))
 
     def revoke(self, token_id: str, by: Actor, *, owner: str | None = None) -> None:
-        """No longer valid from now on; ``NotFoundError`` when there is none of that id (of that owner)."""
+        """No longer valid from now on, nor are the tokens that it created; ``NotFoundError`` when there is none of that id (of
+        that owner).
+        """
         with changing(self._database) as session:
             wanted = select(TokenRow, UserRow.name).join(UserRow, UserRow.id == TokenRow.user_id)
             found = session.execute(wanted.where(TokenRow.id == token_id)).first() if token_id.isalnum() else None
             if found is None or owner not in (None, found[1]):
                 raise NotFoundError(f"there is no token {token_id!r}; `revelio tokens list` shows those there are")
-            session.delete(found[0])
+            parents = [token_id]
+            while parents:
+                session.execute(delete(TokenRow).where(TokenRow.id.in_(parents)))
+                parents = list(session.scalars(select(TokenRow.id).where(TokenRow.parent_id.in_(parents))))
             session.add(audit_row(by, "token revoked", f"{found[1]}: {found[0].name}", token_id))
 
     def find(self, secret: str) -> Person | None:
@@ -136,7 +155,7 @@ class Tokens:
             with as_store_error("note the use of a token"), self._database.quick.begin() as connection:
                 connection.execute(update(TokenRow).where(TokenRow.id == token.id).values(last_used_at=now))
         role = min(cast(Role, token.role), cast(Role, user.role), key=ROLES.index)
-        return Person(user.id, user.name, role, "token")
+        return Person(user.id, user.name, role, "token", token.id, token.expires_at)
 
 
 def _digest(secret: str) -> str:

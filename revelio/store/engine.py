@@ -26,6 +26,8 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from revelio import __version__
 from revelio.errors import StoreError
 from revelio.extras import extras_for
+from revelio.private_file import create_private
+from revelio.redaction import checked_address, redact_address, remember_address
 from revelio.store.tables import Base
 
 _WAIT_S = 10.0
@@ -66,9 +68,10 @@ def open_engine(url: str, *, upgraded: bool = True) -> Engine:
     A commit under the execution option ``revelio_write="durable"`` is on disk when it returns, on SQLite (WAL) as on
     Postgres; one under ``"quick"`` outlives the process, but perhaps not a power cut.
     """
+    remember_address(url)
     with _opening("named in the settings"):  # what does not parse may hold a password anywhere
         address = _address(url)
-    with _opening(url):
+    with _opening(redact_address(url)):
         engine = _engine(address)
         if upgraded:
             migrate(engine)
@@ -79,7 +82,7 @@ def upgrade(url: str) -> tuple[str | None, str]:
     """Upgrade a database, and return its revision before (None: it was empty) and after; errors as of ``open_engine``."""
     engine = open_engine(url, upgraded=False)
     try:
-        with _opening(url):
+        with _opening(redact_address(url)):
             return migrate(engine)
     finally:
         engine.dispose()
@@ -101,6 +104,8 @@ def _engine(address: URL) -> Engine:
     if address.get_backend_name() == "sqlite":
         if address.database and address.database != ":memory:":
             Path(address.database).parent.mkdir(parents=True, exist_ok=True)
+            if not address.database.startswith("file:"):
+                create_private(Path(address.database))
         engine = create_engine(address, connect_args={"timeout": _WAIT_S})
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -145,6 +150,10 @@ def newer(database: str, error: NewerError) -> StoreError:
 
 
 def _address(url: str) -> URL:
+    try:
+        checked_address(url)
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
     # The driver that comes with Revelio, so that the address need not name it.
     address = make_url(url.replace("postgres://", "postgresql://", 1) if url.startswith("postgres://") else url)
     return address.set(drivername="postgresql+psycopg") if address.drivername == "postgresql" else address

@@ -124,7 +124,7 @@ class SessionRow(Base):
 
 
 class TokenRow(Base):
-    """An API token of a user; only its ``digest`` is stored."""
+    """An API token of a user; only its ``digest`` is stored. ``parent_id`` is the token that created it, if one did."""
 
     __tablename__ = "tokens"
     __table_args__ = (Index("ix_tokens_user_id", "user_id"),)
@@ -137,6 +137,7 @@ class TokenRow(Base):
     created_at: Mapped[float] = mapped_column(Float)
     expires_at: Mapped[float | None] = mapped_column(Float)
     last_used_at: Mapped[float | None] = mapped_column(Float)
+    parent_id: Mapped[str | None] = mapped_column(String(16))
 
 
 class AuditRow(Base):

@@ -13,8 +13,8 @@ from pydantic import SecretStr
 
 from revelio.access_settings import AccessSettings
 from revelio.bounded_file import read_bounded
-from revelio.clean_text import secrets_in
 from revelio.errors import SourceError
+from revelio.redaction import remember, secrets_in
 
 _MOST_SECRET = 64_000
 _SHORTEST_SECRET = 4
@@ -104,6 +104,7 @@ class Access:
             raise SourceError(self.source, f"its {setting} {path} cannot be read: {why}") from None
 
     def _carried(self, where: str, value: str) -> str:
+        remember(value)
         if not value.isprintable() or not value.isascii():
             raise SourceError(self.source, f"its {where} holds characters that a header cannot carry; is it the right one?")
         return value

@@ -8,21 +8,25 @@ from collections.abc import Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import httpx
 from pydantic_core import from_json
 
-from revelio.clean_text import redact
 from revelio.clock_skew import disagreement
 from revelio.deadline import end
 from revelio.errors import SourceError
+from revelio.redaction import redact
 from revelio.settings import Backend
 from revelio.telemetry import traced
 from revelio.tools.access import Access
 from revelio.tools.base import Limits
 from revelio.tools.bounded_body import ACCEPTED, BoundedBody, EncodingError
 from revelio.tools.bounded_call import LateError, TooMuchError
-from revelio.tools.bounded_transport import BoundedTransport
+
+if TYPE_CHECKING:
+    import httpx
+
+    from revelio.tools.bounded_transport import BoundedTransport
 
 
 class TooLargeError(SourceError):
@@ -53,6 +57,8 @@ class Fetcher:
 
     @cached_property
     def _client(self) -> httpx.Client:
+        import httpx  # noqa: PLC0415 -- a tenth of a second that tools which ask nothing need not pay
+
         return httpx.Client(
             base_url=self.url,
             headers={"Accept-Encoding": ACCEPTED},
@@ -65,6 +71,8 @@ class Fetcher:
 
     @cached_property
     def _transport(self) -> BoundedTransport:
+        from revelio.tools.bounded_transport import BoundedTransport  # noqa: PLC0415 -- it imports httpx
+
         verify = self._access.context() or True if self.url.startswith("https:") else False
         return BoundedTransport(verify, self._access.settings.proxy)
 
@@ -92,6 +100,8 @@ class Fetcher:
 
     def prepare(self) -> None:
         """Read the certificates now instead of at the first request; ``SourceError`` when they cannot be read."""
+        import httpx  # noqa: PLC0415 -- as its client
+
         try:
             _ = self._client
         except httpx.InvalidURL as error:
@@ -116,6 +126,8 @@ class Fetcher:
     ) -> object:
         if not self.url:
             raise SourceError(self.source, "no address is set for it; give its backend a url in revelio.toml")
+        import httpx  # noqa: PLC0415 -- as its client
+
         deadline = end(self.limits.seconds)
         headers = {"Accept": accept} | self._access.headers()
         request: dict[str, object] = {"params": params, "data": form, "headers": headers}

@@ -14,9 +14,9 @@ from revelio.extras import extras_for
 from revelio.plugins import announced, plugin
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Tool
-from revelio.tools.not_installed import NotInstalled
 from revelio.tools.plugin import PluginTool, probe_of
 from revelio.tools.probe import Probe
+from revelio.tools.unusable import UnusableTool
 
 Factory = Callable[[ToolSpec, Backend, Limits], Tool]
 
@@ -73,5 +73,5 @@ def make_tool(
         with extras_for("this tool"):
             factory = cast(Factory, resolve_name(place))
     except MissingExtraError as error:
-        return NotInstalled(source, str(error))
+        return UnusableTool(source.name, str(error))
     return factory(source, backend, limits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -31,12 +31,12 @@ class TrainArguments:
     resume: bool = False
     deterministic: bool = False
     seed: int = 0
-    epochs: int = 60
+    epochs: int = 20
     """Maximal epochs; a run with held-out incidents stops early when their loss no longer falls."""
-    patience: int = 30
+    patience: int = 15
     """Epochs without improvement before it stops."""
-    folds: int = 5
-    partners: int = 0
+    folds: int = 3
+    partners: int = 2
     """With so many others each incident is superposed, for examples of two faults at once."""
     members: int = 3
     """Networks of the ensemble; they differ in their random seed only."""
@@ -53,8 +53,6 @@ class TrainArguments:
     """Softmaxes per probability; fewer than three are ablations."""
     blind_to: tuple[str, ...] = ()
     """Features set to 0, for ablations."""
-    trees: bool = field(default=True, repr=False)
-    """Whether ranking trees are fitted beside the networks, which do not depend on it."""
     quantize: bool = True
     """Whether to export the report encoder in int8; fp32 is four times as large."""
     encoder: Path | None = None

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from revelio.encoders.query import COMPONENT, FEATURES, OWN, RARITY, TEXT
+from revelio.encoders.query import COMPONENT, FEATURES, OF_REPORT, OWN, RARITY
 from revelio.training.batch import Example
 
 TEMPLATE_DROPOUT = 0.6
@@ -25,6 +25,7 @@ FEATURE_NOISE = 0.03
 ONSET_SHIFT = 0.4
 """Maximal delay of the onsets of an incident, as a share of the window."""
 _RARITY, _RARITY_OVERALL = (FEATURES.index(name) for name in RARITY)
+_OF_REPORT, _NO_REPORT = [FEATURES.index(name) for name in OF_REPORT], FEATURES.index("no_report")
 _ONSETS = [FEATURES.index("onset"), FEATURES.index("from_onset")]
 
 
@@ -59,8 +60,10 @@ def template_dropout(example: Example, told: int, rng: random.Random) -> Example
     return replace(example, encodings=(fewer,), grades=example.grades[left], signals=example.signals[left])
 
 
-def jitter(inputs: dict[str, Tensor], incident: Tensor) -> dict[str, Tensor]:
+def jitter(inputs: dict[str, Tensor], incident: Tensor, superposed: Tensor) -> dict[str, Tensor]:
     """A batch with noise on the features, and sometimes without the readings of a template or without the report.
+
+    ``superposed [B]`` incidents keep their report, which alone tells which fault is meant.
 
     Sources go missing, reports can be empty, and some templates are unknown. The onsets of an incident are delayed together,
     because a reporter does not know the exact start as a recording does. ``incident [N]`` is the incident of each query.
@@ -71,10 +74,10 @@ def jitter(inputs: dict[str, Tensor], incident: Tensor) -> dict[str, Tensor]:
     features[:, _RARITY] = torch.where(unknown, features[:, _RARITY_OVERALL], features[:, _RARITY])
     blind = torch.rand(len(inputs["template_text"]), device=device) < READING_DROPOUT
     features[:, : len(OWN)] *= (~blind[inputs["template_of_query"]]).float().unsqueeze(-1)
-    silent = torch.rand(len(report), device=device) < REPORT_DROPOUT
+    silent = (torch.rand(len(report), device=device) < REPORT_DROPOUT) & ~superposed.to(device)
     report[silent] = 0.0
-    first = FEATURES.index(TEXT[0])
-    features[:, first : first + len(TEXT)] *= (~silent[incident]).float().unsqueeze(-1)
+    features[:, _OF_REPORT] *= (~silent[incident]).float().unsqueeze(-1)
+    features[:, _NO_REPORT] = torch.maximum(features[:, _NO_REPORT], silent[incident].float())
     features += FEATURE_NOISE * torch.randn_like(features)
     later = ONSET_SHIFT * torch.rand(len(report), device=device)
     of_component = inputs["incident_of_component"]

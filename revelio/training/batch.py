@@ -30,16 +30,19 @@ class Example:
     signals: Floats
     parts: tuple[str, ...] = ()
     """The ids of the two incidents that it is superposed from."""
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Concatenated incidents: ``inputs`` by network input name; ``grades [N]``, ``incident [N]`` of queries; ``faulty [B]``."""
+    """Concatenated incidents: ``inputs`` by network input name; ``grades [N]``, ``incident [N]`` of queries; ``faulty [B]`` and
+    ``superposed [B]`` of incidents."""
 
     inputs: dict[str, NDArray[Any]]
     grades: Floats
     incident: Ints
     faulty: Floats
+    superposed: NDArray[np.bool_]
 
 
 def batch(examples: Sequence[Example], reports: Sequence[int], found: Sequence[Mapping[int, float]] = ()) -> Batch:
@@ -55,4 +58,5 @@ def batch(examples: Sequence[Example], reports: Sequence[int], found: Sequence[M
         grades=np.concatenate([e.grades for e in examples]),
         incident=np.repeat(np.arange(len(chosen)), [len(x.queries) for x in chosen]),
         faulty=np.array([e.faulty for e in examples], dtype=np.float32),
+        superposed=np.array([bool(e.parts) for e in examples], dtype=bool),
     )

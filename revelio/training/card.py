@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from revelio.ranker.artifact import TREES, Manifest
+from revelio.ranker.artifact import Manifest
 
 _CARD = """# {name}
 
@@ -12,7 +12,8 @@ Ranks debugging queries for a bug report: P(tool | report, evidence) x P(templat
 |---|---|
 | trained on | dataset `{dataset}`, catalog `{catalog}`, seed {seed} |
 | incidents, reports | {incidents:.0f}, {reports:.0f} |
-| networks in the ensemble | {members:.0f}{trees} |
+| superposed incidents (two faults at once) | {superposed:.0f} |
+| networks in the ensemble | {members:.0f} |
 | out-of-fold top-1 / top-3 of the networks (train split, cross-validated) | {top1} / {top3} |
 | report encoder | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), int8 ONNX |
 | calibration | abstain slope {slope:.2f}, offset {offset:.2f} |
@@ -38,7 +39,7 @@ def model_card(manifest: Manifest) -> str:
         catalog=manifest.catalog,
         seed=manifest.seed,
         incidents=metrics.get("train_incidents", 0.0),
-        trees=", beside boosted ranking trees" if TREES in manifest.parts else "",
+        superposed=metrics.get("superposed", 0.0),
         members=metrics.get("members", 1.0),
         reports=metrics.get("train_reports", 0.0),
         top1=metrics.get("held_out_top1", "not measured"),

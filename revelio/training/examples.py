@@ -12,7 +12,7 @@ from revelio.catalog import Catalog
 from revelio.encoders.candidate_index import index_candidates
 from revelio.encoders.evidence import Figure, index_evidence
 from revelio.encoders.inferred_reads import infer_reads
-from revelio.encoders.query import QueryEncoder
+from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import TextEncoder
 from revelio.incidents.dataset import LabelledIncident
 from revelio.training.batch import Example
@@ -33,7 +33,7 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
             continue
         reports = [r.text for r in record.reports] or [""]
         vectors = text.encode(reports)
-        encodings = tuple(encoder.encode(record.incident(r), queries, v) for r, v in zip(reports, vectors, strict=True))
+        encodings = tuple(compact(encoder.encode(record.incident(r), queries, v)) for r, v in zip(reports, vectors, strict=True))
         accepted = labelled.grades
         grades = np.array([accepted.get((q.template.id, q.bindings), 0) for q in queries], dtype=np.float32)
         faulty = bool(record.labels) or (record.fault is not None and record.fault.category != "control")
@@ -41,8 +41,13 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
             continue
         shown = {(r.template, r.bindings): r.result.signal for r in record.results}
         signals = np.array([shown.get((q.template.id, q.bindings), np.nan) for q in queries], dtype=np.float32)
-        found.append(Example(record.id, encodings, grades, faulty, signals))
+        found.append(Example(record.id, encodings, grades, faulty, signals, system=record.system))
     return found
+
+
+def compact(encoded: EncodedIncident) -> EncodedIncident:
+    """The same with features in half precision: a training set holds thousands of encodings."""
+    return replace(encoded, features=encoded.features.astype(np.float16))
 
 
 def superposed_examples(pairs: Iterable[Superposed], catalog: Catalog, text: TextEncoder, encoder: QueryEncoder) -> list[Example]:

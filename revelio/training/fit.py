@@ -128,7 +128,9 @@ def _epoch(
         chunk = batch(members, told)
         if tried:
             chunk = batch(members, told, _simulated_runs(network, chunk, members, lot, group.device))
-        inputs = jitter(_tensors(chunk, group.device), torch.from_numpy(chunk.incident).to(group.device))
+        inputs = jitter(
+            _tensors(chunk, group.device), torch.from_numpy(chunk.incident).to(group.device), torch.from_numpy(chunk.superposed)
+        )
         loss = _objective(wrapped, inputs, chunk, group.device)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 LOG = "training.jsonl"
 
 Report = Callable[[str, int, int], None]
-"""Called with the current step in words, the number of steps done and the total."""
+"""Called with the current step in words, how much of it is done, and of how much; 0 where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,14 @@ class TrainingLog:
     def say(self, what: str, done: int, total: int) -> None:
         """Report progress other than an epoch."""
         self._progress(what, done, total)
+
+    def each(self, what: str, items: Iterable[T]) -> Iterator[T]:
+        """The items, reported as they are taken."""
+        done = 0
+        for done, item in enumerate(items, 1):
+            yield item
+            self._progress(what, done, 0)
+        self._progress(what, done, done)
 
     def note(self, epoch: Epoch) -> None:
         """Log an epoch and report it."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from revelio.encoders.report import Floats
+from revelio.encoders.static_words import save_static_words
+from revelio.ranker.artifact import WORDS
+from revelio.settings import BUNDLED
+from revelio.training.export import base_encoder
+from revelio.training.log import Report
 
 WIDTH = 96
 _BATCH = 512
@@ -15,6 +21,17 @@ _FIRST_WORD = 999
 """Ids below are special tokens and unused ones in BERT's vocabulary, which lists the others by frequency."""
 _SIF = 1e-3
 """The share of all words at which a word counts half."""
+
+
+def copy_or_distil(folder: Path, given: Path | None, progress: Report) -> None:
+    """Write the static words of a model folder: those of the model ``given`` or of the bundled one, which are distilled from the
+    published encoder; where neither has any, they are distilled again."""
+    known = next((f / WORDS for f in (given, folder, BUNDLED / "model") if f and (f / WORDS).is_file()), None)
+    if known is None:
+        progress("distil static words", 0, 1)
+        save_static_words(folder / WORDS, distil(base_encoder()))
+    elif known != folder / WORDS:
+        shutil.copyfile(known, folder / WORDS)
 
 
 def distil(source: Path) -> Floats:

@@ -21,6 +21,8 @@ from revelio.types import Evidence, LogPattern, RecordedResult, Series, SpanStat
 
 WELL = "ok"
 """The outcome of a visit to a feature that works."""
+MOST_REPORTS = 3
+"""Reports of a superposed incident that are used."""
 WHOLE_SITE = "_site"
 """The feature of reports that complain of everything."""
 T = TypeVar("T")
@@ -75,7 +77,7 @@ def superpose(first: Record, second: Record) -> Record:
         first,
         id=f"{first.id}+{second.id}",
         evidence=evidence,
-        reports=_about_first(first, second),
+        reports=_about_first(first, second)[:MOST_REPORTS],
         results=_results(first, second),
         notes=(),
     )

@@ -8,11 +8,11 @@ on all of ``train``.
 from __future__ import annotations
 
 import math
+import random
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +21,13 @@ import torch
 from revelio.catalog import Catalog
 from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import CachingEncoder, OnnxEncoder
+from revelio.encoders.static_words import load_static_words
 from revelio.encoders.words import template_words
 from revelio.errors import DatasetError
 from revelio.incidents.dataset import Dataset, LabelledIncident, open_datasets
+from revelio.incidents.exchange import Report
 from revelio.ranker import artifact
 from revelio.ranker.scoring import Calibration, rank
-from revelio.training.add_trees import add_trees
 from revelio.training.arguments import TrainArguments
 from revelio.training.batch import Example
 from revelio.training.calibrate import Prediction, calibrate
@@ -38,14 +39,16 @@ from revelio.training.export import base_encoder, export_encoder, export_network
 from revelio.training.fine_tune import enough, fine_tune, labelled_texts
 from revelio.training.fit import fit, predict, seeded
 from revelio.training.load import load_networks
-from revelio.training.log import Report, TrainingLog
+from revelio.training.log import Report as Progress
+from revelio.training.log import TrainingLog
 from revelio.training.null_distribution import against_others, leave_one_out, nulls
+from revelio.training.static_words import copy_or_distil
 from revelio.training.superpose import superposed
 
 
 def train(
     arguments: TrainArguments,
-    progress: Report = lambda what, done, total: None,
+    progress: Progress = lambda what, done, total: None,
     dataset: Dataset | None = None,
 ) -> artifact.Manifest:
     """Train on the ``train`` split and write the model folder. Raises ``DatasetError`` without usable training incidents.
@@ -60,7 +63,7 @@ def train(
         return _train(arguments, data, group, progress)
 
 
-def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, progress: Report) -> artifact.Manifest:
+def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, progress: Progress) -> artifact.Manifest:
     out = arguments.out
     out.mkdir(parents=True, exist_ok=True)
     if group.is_main:
@@ -76,12 +79,16 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
     tool_texts = {t.name: f"{t.title}. {t.about}".strip() for t in tools}
     noise = {m.name: m.noise_floor for t in tools for m in t.metrics}
     words = CachingEncoder(text)
-    reads = learn_reads(dataset.read("train"), catalog, words)
-    encoder = QueryEncoder(words, tool_texts, noise, reads=reads)
-    known = _known(arguments, dataset, text, encoder)
+    reads = learn_reads(log.each("read incidents", dataset.read("train")), catalog, words)
+    if group.is_main:
+        copy_or_distil(out, arguments.encoder or arguments.start, log.say)
+    group.barrier()
+    static = load_static_words(out / artifact.WORDS, out / artifact.TOKENIZER)
+    encoder = QueryEncoder(words, tool_texts, noise, reads=reads, words=static)
+    known = _known(arguments, dataset, text, encoder, log)
     used = frozenset(e.id for e in known)
     pairs = tuple(superposed((i for i in dataset.read("train") if i.record.id in used), arguments.partners))
-    both = against_others(superposed_examples(pairs, arguments.catalog, text, encoder), known)
+    both = against_others(superposed_examples(log.each("superpose incidents", pairs), arguments.catalog, text, encoder), known)
     distributions, known = nulls(known), leave_one_out(known)
 
     unseen = _cross_validated(known, both, arguments, key, group, log)
@@ -97,8 +104,7 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
         "checkpoint_share": round(log.checkpoint_share, 5),
     }
     manifest = artifact.Manifest(
-        format=artifact.WITHOUT_TREES,
-        name=f"revelio-{seeded(arguments.seed, artifact.WITHOUT_TREES + key)[:8]}",
+        name=f"revelio-{seeded(arguments.seed, artifact.FORMAT + key)[:8]}",
         catalog=catalog.digest,
         dataset=dataset.digest,
         seed=arguments.seed,
@@ -110,20 +116,14 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
         files={},
         abstain_slope=calibration.abstain_slope,
         abstain_offset=calibration.abstain_offset,
+        temperature=calibration.temperature,
     )
-    if arguments.trees:
-        manifest = artifact.with_trees(manifest)
     if group.is_main:
         export_network(network, text.dimension, len(FEATURES), len(COMPONENT), out / artifact.RANKER_WEIGHTS)
         artifact.save_texts(out, text, [*tool_texts.values(), *map(template_words, catalog.templates)])
         artifact.save_null_distributions(out, distributions)
         (out / artifact.CARD).write_text(model_card(manifest), encoding="utf-8")
-        if arguments.trees:
-            alone = (i if i.split == "train" else _without_reports(i) for i in dataset.read() if i.record.id in used)
-            incidents = chain(alone, (pair.incident for pair in pairs))
-            add_trees(out, manifest, incidents, catalog, arguments.encoder or arguments.start, log.say)
-        else:
-            artifact.save_manifest(out, manifest)
+        artifact.save_manifest(out, manifest)
         for leftover in out.glob("*.checkpoint"):
             leftover.unlink()
     group.barrier()
@@ -138,15 +138,20 @@ def _cross_validated(
     group: ProcessGroup,
     log: TrainingLog,
 ) -> list[Prediction]:
-    """Out-of-fold predictions of each example. Of the superposed ones, ``both``, a fold sees those without a part held out."""
+    """Out-of-fold predictions of each example. Of the superposed ones, ``both``, a fold sees those without a part held out.
+
+    A fold is one system, because that is what a model meets where it is installed; of one system alone, a share of its incidents.
+    """
     unseen: list[Prediction] = []
-    folds = min(arguments.folds, len(known)) if len(known) >= 10 else 0
-    for fold in range(folds):
-        held = known[fold::folds]
+    systems = sorted({e.system for e in known})
+    shares = min(arguments.folds, len(known)) if len(known) >= 10 else 0
+    folds = [[e for e in known if e.system == name] for name in systems] if len(systems) > 1 else []
+    for fold, held in enumerate((folds or [known[n::shares] for n in range(shares)]) if shares else ()):
         out = {e.id for e in held}
         rest = [e for e in (*known, *both) if e.id not in out and out.isdisjoint(e.parts)]
-        network = _ensemble(rest, held, f"fold-{fold}", arguments, key, group, log)
-        unseen += [p for e in held for p in predict(network, e, group.device)]
+        network = _ensemble(rest, held, f"fold-{fold}", replace(arguments, members=1), key, group, log)
+        pairs = [e for e in both if out.issuperset(e.parts)]
+        unseen += [p for e in (*held, *pairs) for p in predict(network, e, group.device)]
     return unseen
 
 
@@ -168,9 +173,11 @@ def _ensemble(
     return Ensemble(members).eval()
 
 
-def _known(arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder) -> list[Example]:
+def _known(
+    arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder, log: TrainingLog
+) -> list[Example]:
     """The training examples, in an order that depends on the seed only."""
-    known = examples(dataset.read("train"), arguments.catalog, text, encoder)
+    known = examples(log.each("encode incidents", _also_misdirected(dataset)), arguments.catalog, text, encoder)
     known = sorted(known, key=lambda e: seeded(arguments.seed, e.id))[: math.ceil(len(known) * arguments.share)]
     if arguments.also:
         wanted = frozenset(arguments.also)
@@ -179,6 +186,19 @@ def _known(arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encod
     if not any(e.faulty for e in known):
         raise DatasetError(f"{arguments.dataset}: the train split has no incident with an accepted query among its candidates")
     return known
+
+
+def _also_misdirected(dataset: Dataset) -> Iterator[LabelledIncident]:
+    """The training incidents, each with a report about another system as well: what says nothing here must change nothing."""
+    told: dict[str, list[Report]] = {}
+    for labelled in dataset.read("train"):
+        told.setdefault(labelled.record.system, []).extend(labelled.record.reports)
+    for labelled in dataset.read("train"):
+        record = labelled.record
+        others = [r for system, reports in sorted(told.items()) if system != record.system for r in reports]
+        lot = random.Random(seeded(0, record.id))
+        more = (lot.choice(others),) if others and record.reports else ()
+        yield replace(labelled, record=replace(record, reports=(*record.reports, *more)))
 
 
 def _without_reports(incident: LabelledIncident) -> LabelledIncident:

@@ -25,7 +25,8 @@ def test_wrong_usage_exits_with_2_and_says_so(revelio: CommandLine, words: tuple
     assert ran.out == ""
 
 
-def test_a_foreseen_error_exits_with_1_and_one_clear_line(revelio: CommandLine) -> None:
+def test_a_foreseen_error_exits_with_1_and_one_clear_line(revelio: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "incidents").mkdir()
     ran = revelio("incidents", "show", "nowhere")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == "error: no recorded incident 'nowhere'; there are: none\n"
@@ -35,7 +36,7 @@ def test_a_wrong_setting_is_named(revelio: CommandLine, monkeypatch: pytest.Monk
     monkeypatch.setenv("REVELIO_PORT", "many")
     ran = revelio("incidents", "list")
     assert ran.code == 1
-    assert "setting port" in ran.err
+    assert "setting port is 'many', which is not a whole number" in ran.err
 
 
 def test_a_setting_file_that_is_named_but_missing_is_an_error(
@@ -45,3 +46,19 @@ def test_a_setting_file_that_is_named_but_missing_is_an_error(
     ran = revelio("incidents", "list")
     assert ran.code == 1
     assert "gone.toml" in ran.err
+
+
+@pytest.mark.parametrize(
+    "words", [("incidents", "list"), ("incidents", "show", "x"), ("incidents", "export", "--out", "x.jsonl")]
+)
+def test_a_folder_of_incidents_that_is_not_there_is_an_error(revelio: CommandLine, words: tuple[str, ...]) -> None:
+    ran = revelio(*words)
+    assert (ran.code, ran.out) == (1, "")
+    assert "setting incidents" in ran.err
+
+
+@pytest.mark.parametrize("verb", ["status", "check-labels", "relabel", "pack", "freeze"])
+def test_a_campaign_that_is_not_there_is_wrong_usage(revelio: CommandLine, verb: str) -> None:
+    ran = revelio("campaign", verb, "--out", "nowhere")
+    assert (ran.code, ran.out) == (2, "")
+    assert "nowhere" in ran.err

@@ -21,7 +21,8 @@ def theirs(tmp_path: Path) -> Path:
     return path
 
 
-def test_an_empty_folder_lists_nothing_and_says_what_to_do(revelio: CommandLine) -> None:
+def test_an_empty_folder_lists_nothing_and_says_what_to_do(revelio: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "incidents").mkdir()
     assert revelio("incidents", "list", "--json").json == []
     assert "import" in revelio("incidents", "list").err
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,38 @@ def test_text_shows_rank_probability_reason_and_native_query(desk: CommandLine) 
     assert "\x1b[" not in out
 
 
+def test_the_command_below_a_query_runs_it(desk: CommandLine) -> None:
+    out = desk("recommend", "the basket hangs", "--incident", "shop-0001").out
+    command = next(line for line in out.splitlines() if line.startswith("    revelio run "))
+    ran = desk(*shlex.split(command)[1:])
+    assert ran.code == 0, ran.err
+    assert "CPU throttling of cart" in ran.out
+
+
+def test_factors_are_shown_where_all_is_asked_for(desk: CommandLine) -> None:
+    brief = desk("recommend", "the basket hangs", "--incident", "shop-0001").out
+    whole = desk("recommend", "the basket hangs", "--incident", "shop-0001", "--verbose").out
+    assert "tool " in whole and "tool " not in brief
+
+
+def test_texts_of_many_lines_are_shown_where_all_is_asked_for(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REVELIO_INCIDENTS")
+    words = ("recommend", "I get an error", "--incident", "shop-1c17e4b235", "-k", "50")
+    texts = [q["text"].splitlines() for q in revelio(*words, "--json").json["queries"]]
+    brief, whole = revelio(*words).out.splitlines(), revelio(*words, "--verbose").out.splitlines()
+    long = [f"    {line}" for text in texts if len(text) > 1 for line in text]
+    assert long
+    assert set(long) <= set(whole)
+    assert not set(long) & set(brief)
+
+
+def test_queries_have_no_probability_where_nothing_is_wrong(desk: CommandLine) -> None:
+    out = desk("recommend", "all fine", "--incident", "shop-0002").out
+    queries = [line for line in out.splitlines() if line.startswith((" 1. ", " 2. "))]
+    assert queries
+    assert not any("%" in line or "█" in line for line in queries)
+
+
 def test_run_adds_the_evidence(desk: CommandLine) -> None:
     out = desk("recommend", "the basket hangs", "--incident", "shop-0001", "--run").out
     assert "Anomalous (anomaly score 1.00): cart was throttled" in out
@@ -59,9 +92,16 @@ def test_a_report_may_come_on_standard_input(desk: CommandLine, monkeypatch: pyt
     assert desk("recommend", "-", "--incident", "shop-0001", "--json").json["report"] == "piped in"
 
 
+def test_an_empty_report_on_standard_input_is_not_replaced(desk: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    ran = desk("recommend", "-", "--incident", "shop-0001")
+    assert (ran.code, ran.out) == (1, "")
+    assert "report is empty" in ran.err
+
+
 def test_silent_sources_and_abstention_are_said(desk: CommandLine) -> None:
     out = desk("recommend", "all fine", "--incident", "shop-0002").out
-    assert "83%" in out
+    assert "93%" in out
     assert "elasticsearch did not answer" in out
 
 
@@ -78,10 +118,13 @@ def test_the_only_live_system_is_taken_when_none_is_named_and_a_dead_backend_is_
         (("recommend", "x", "--incident", "gone"), 1, "no recorded incident 'gone'"),
         (("recommend", "x", "--system", "gone"), 1, "no system 'gone'"),
         (("recommend", "", "--system", "shop"), 1, "report is empty"),
+        (("recommend", "", "--incident", "shop-0001"), 1, "report is empty"),
         (("recommend", "x" * 30_000, "--incident", "shop-0001"), 1, "shorten it"),
         (("recommend", "x", "--incident", "shop-0001", "--system", "shop"), 2, "not both"),
         (("run", "loki.errors", "--incident", "shop-0001"), 1, "--bind service=cart"),
         (("run", "loki.errors", "--bind", "cart", "--incident", "shop-0001"), 2, "BLANK=VALUE"),
+        (("run", "loki.errors", "--bind", "servce=cart", "--incident", "shop-0001"), 1, "did you mean service?"),
+        (("run", "loki.errors", "--bind", "service=crt", "--incident", "shop-0001"), 1, "did you mean cart?"),
         (("run", "nonsense", "--incident", "shop-0001"), 1, "no query 'nonsense'"),
         (("run", "up", "--tool", "nonsense", "--incident", "shop-0001"), 1, "no tool 'nonsense'"),
         (("run", "loki.errors", "--bind", "service=orders", "--incident", "shop-0001"), 1, "was not run"),

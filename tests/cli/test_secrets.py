@@ -11,6 +11,7 @@ import pytest
 
 from revelio.cli import output
 from tests.cli.made import CommandLine
+from tests.test_secrets_stay_in import SECRET_PARTS, echo_all, found_in
 from tests.tools.ill_server import BEHAVIOURS, HEAD, ill_server, say
 from tests.tools.test_limits import ADDRESSES
 
@@ -45,6 +46,31 @@ def test_no_output_holds_a_backends_password(
     everything += "".join(p.read_bytes().decode("latin-1") for p in tmp_path.rglob("*") if p.is_file())
     assert "shop: elasticsearch" in everything
     assert [form for form in FORMS if form in everything] == []
+
+
+@pytest.mark.parametrize("between", ["/", " ", "@", "12/3@", "%2F"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_no_verb_prints_a_part_of_a_secret(
+    between: str, revelio: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    secret = SECRET_PARTS[0] + between + SECRET_PARTS[1]
+    with ill_server(echo_all) as place:
+        address = f"http://me:{secret}@{place}"
+        monkeypatch.setenv("REVELIO_TIMEOUT_S", "0.5")
+        calls = [
+            ("init", "--source", f"loki={address}"),
+            ("catalog", "import", "rules", address),
+            ("catalog", "imports"),
+            ("store", "migrate", "--to", f"postgresql://me:{secret}@{place}/x"),
+        ]
+        told = {call: revelio(*call) for call in calls}
+        monkeypatch.setenv("REVELIO_SYSTEMS", json.dumps({"shop": {"backends": {"loki": {"url": address}}}}))
+        more = [("doctor",), ("store", "export", "--to", "out"), ("recommend", "it hangs", "--system", "shop", "--run")]
+        told |= {call: revelio(*call) for call in more}
+    assert {call[:2]: ran.out + ran.err for call, ran in told.items() if found_in(ran.out + ran.err)} == {}
+    assert [call[:2] for call, ran in told.items() if "Traceback" in ran.out + ran.err] == []
+    files = [p for p in tmp_path.rglob("*") if p.is_file()]
+    assert [p for p in files if found_in(p.read_bytes().decode("latin-1")) and p.stat().st_mode & 0o077] == []
 
 
 def test_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

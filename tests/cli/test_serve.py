@@ -65,15 +65,13 @@ def test_doctor_names_what_is_broken_and_what_to_do(place: CommandLine, monkeypa
     assert "→ revelio train" in ran.out
 
 
-def test_doctor_is_content_when_revelio_can_answer_though_backends_are_down(
-    place: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_says_how_a_system_whose_backends_are_down_comes_up(place: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("revelio.active_model.load_recommender", lambda folder, catalog: made.StandIn(catalog))
     ran = place("doctor", "--json")
-    assert ran.code == 0, ran.err
+    assert ran.code == 1, ran.err
     found = {f["what"]: f for f in ran.json["findings"]}
     assert found["model"]["state"] == "good"
-    assert found["shop: prometheus"]["state"] == "absent"
+    assert found["shop: prometheus"]["state"] == "broken"
     assert "testbed up" in found["shop: prometheus"]["remedy"]
     seen = ran.json["systems"]["shop"]
     assert seen["signals"]["found"] == 0 and seen["signals"]["of"] > 100

@@ -8,8 +8,8 @@ import numpy as np
 
 from revelio.encoders.candidate_index import index_candidates
 from revelio.encoders.items import MOST, NUMBERS, items
-from revelio.encoders.query import TREE_FEATURES, QueryEncoder
-from revelio.encoders.report import HashingEncoder
+from revelio.encoders.query import FEATURES, QueryEncoder
+from revelio.encoders.static_words import HashingWords
 from revelio.types import (
     Blank,
     Entity,
@@ -24,7 +24,7 @@ from revelio.types import (
     Window,
 )
 
-TEXT = HashingEncoder(64)
+TEXT = HashingWords(64)
 WINDOW, BASELINE = Window(100.0, 120.0), Window(0.0, 100.0)
 LATENCY = QueryTemplate(
     "t.latency", "t", "Latency of ${node}", "", "latency", (Blank("node", "node"),), (Reading("series", "latency"),)
@@ -50,8 +50,8 @@ def queries() -> tuple[Query, ...]:
 
 def features(seen: Evidence, report: str = "", asked: tuple[Query, ...] | None = None) -> dict[str, np.ndarray]:
     encoder = QueryEncoder(TEXT, {}, {}, words=TEXT)
-    found = encoder.encode(Incident("i", "s", report, 0.0, seen), asked or queries(), TEXT.encode([report])[0]).matches
-    return dict(zip(TREE_FEATURES, found.T, strict=True))
+    found = encoder.encode(Incident("i", "s", report, 0.0, seen), asked or queries(), TEXT.encode([report])[0]).features
+    return dict(zip(FEATURES, found.T, strict=True))
 
 
 def test_what_deviates_is_an_item_with_its_words_and_what_is_calm_is_not() -> None:

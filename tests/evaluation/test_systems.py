@@ -28,7 +28,7 @@ from revelio.training.arguments import TrainArguments
 from revelio.training.train import train
 
 MODEL = BUNDLED / "model"
-METHODS = {"model", "network_only", "random", "deviation_count", "bm25", "lambda_rank", "today"}
+METHODS = {"model", "random", "deviation_count", "bm25", "lambda_rank", "today"}
 
 
 @pytest.fixture

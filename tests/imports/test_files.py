@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
 import pytest
+from pytest_httpserver import HTTPServer
 
 from revelio.active_model import ActiveModel
 from revelio.catalog import bundled_catalog
 from revelio.errors import InvalidInputError, NotFoundError
 from revelio.import_settings import ImportSettings
 from revelio.import_sources import import_questions, refresh
-from revelio.imports.files import listed, remove, with_imports
+from revelio.imports.files import address_of, listed, remove, with_imports
 from revelio.settings import Settings
 
 
@@ -91,3 +93,35 @@ def test_what_is_no_source_is_refused(settings: Settings, source: str, name: str
 
 def test_the_digest_of_the_bundled_catalog_knows_no_origin() -> None:
     assert "origin" not in repr(bundled_catalog().digest)
+
+
+def test_the_secret_of_a_source_is_kept_apart_and_used_again(tmp_path: Path) -> None:
+    answer = {"data": {"groups": [{"name": "g", "rules": [{"type": "alerting", "name": "Slow", "query": "up == 0"}]}]}}
+    folder = tmp_path / "catalog"
+    settings = Settings(imports=ImportSettings(folder=folder))
+    with HTTPServer(host="127.0.0.1") as server:
+        rightful = {"Authorization": "Basic " + base64.b64encode(b"me:pw-c4n/ary").decode()}
+        server.expect_request("/api/v1/rules", headers=rightful).respond_with_json(answer)
+        address = f"http://me:pw-c4n%2Fary@127.0.0.1:{server.port}"
+        read = import_questions(settings, "rules", address)
+        again = tuple(refresh(settings))
+    public = f"http://127.0.0.1:{server.port}"
+    assert read.source == public.replace("//", "//***@")
+    assert read.name == f"127-0-0-1-{server.port}"
+    assert [(i.questions, i.problems) for i in again] == [(1, ())]
+    imported = folder / f"{read.name}.yaml"
+    assert "c4n" not in imported.read_text(encoding="utf-8")
+    assert f"{public}/rules" in imported.read_text(encoding="utf-8")
+    kept = [path for path in folder.rglob("*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+    assert [path for path in kept if "c4n" in path.read_text(encoding="utf-8")] == [folder / ".addresses" / read.name]
+    remove(folder, read.name)
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_an_import_of_an_earlier_version_is_listed_without_its_password(tmp_path: Path) -> None:
+    told = {"name": "x", "kind": "rules", "source": "http://me:c4nary@h", "at": 1.0, "questions": 0, "problems": []}
+    head = f"# revelio import: {json.dumps(told)}\n"
+    (tmp_path / "x.yaml").write_text(head, encoding="utf-8")
+    assert [one.source for one in listed(tmp_path)] == ["http://***@h"]
+    assert address_of(tmp_path, "x") == "http://me:c4nary@h"

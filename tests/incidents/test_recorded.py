@@ -33,3 +33,13 @@ def test_an_empty_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "e.jsonl").write_text("\n")
     with pytest.raises(DatasetError, match=r"e\.jsonl: holds no incident"):
         RecordedIncidents(tmp_path).get("e")
+
+
+def test_a_damaged_incident_does_not_hide_the_others(tmp_path: Path) -> None:
+    write_records(tmp_path / "a1.jsonl", [record("a1")])
+    whole = (tmp_path / "a1.jsonl").read_bytes()
+    (tmp_path / "b2.jsonl").write_bytes(whole.replace(b'"a1"', b'"b2"').replace(b'"window":', b'"windo":'))
+    incidents = RecordedIncidents(tmp_path)
+    assert [i.id for i in incidents.list()] == ["a1", "b2"]
+    with pytest.raises(DatasetError, match=r"b2\.jsonl:\d+: evidence\.window"):
+        incidents.get("b2")

@@ -84,13 +84,15 @@ class Server:
 
 
 @contextmanager
-def serving(settings: Settings, service: Service, slack: SlackSettings | None = None, **alerts: str) -> Iterator[Server]:
-    """A server with these settings of alerts."""
+def serving(
+    settings: Settings, service: Service, slack: SlackSettings | None = None, *, client_at: str = "127.0.0.1", **alerts: str
+) -> Iterator[Server]:
+    """A server with these settings of alerts, asked from ``client_at``."""
     secrets = ("token", "password", "secret")
     given = AlertSettings(**{k: SecretStr(v) if k.rsplit("_", 1)[-1] in secrets else v for k, v in alerts.items()})
     app = FastAPI()
     add_handlers(app)
     changed = settings.model_copy(update={"alerts": given, "slack": slack or SlackSettings()})
     app.include_router(webhooks(changed, service))
-    with TestClient(app) as client:
+    with TestClient(app, client=(client_at, 50_000)) as client:
         yield Server(client)

@@ -155,4 +155,4 @@ def test_command_names_the_extra_that_is_missing(revelio: CommandLine, monkeypat
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     ran = revelio("mcp")
-    assert ran.code == 1 and "revelio[mcp]" in ran.err
+    assert ran.code == 1 and "pip install 'mcp" in ran.err

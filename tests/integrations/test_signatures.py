@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import time
+from ipaddress import ip_network
 
 import pytest
 
@@ -98,8 +99,24 @@ def test_source_with_its_secret_is_let_in_and_without_it_refused(
 
 
 @pytest.mark.parametrize("source", ["alertmanager", "grafana", "pagerduty"])
-def test_source_without_a_secret_is_closed_to_the_network(settings: Settings, service: Service, source: str) -> None:
-    with serving(settings.model_copy(update={"host": "0.0.0.0"}), service) as server:
-        reply = server.client.post(f"/api/v1/webhooks/{source}", json=payload(source))
+@pytest.mark.parametrize(
+    ("changes", "client_at", "headers"),
+    [
+        ({"host": "0.0.0.0"}, "127.0.0.1", {}),
+        ({"trusted_proxies": [ip_network("127.0.0.1")]}, "127.0.0.1", {}),
+        ({"accounts": True}, "127.0.0.1", {}),
+        ({}, "203.0.113.7", {}),
+        ({}, "", {}),
+        ({}, "127.0.0.1", {"X-Forwarded-For": "203.0.113.7"}),
+        ({}, "127.0.0.1", {"Forwarded": "for=203.0.113.7"}),
+        ({}, "127.0.0.1", {"Via": "1.1 proxy"}),
+    ],
+)
+def test_source_without_a_secret_is_open_to_this_machine_alone(
+    settings: Settings, service: Service, source: str, changes: dict[str, object], client_at: str, headers: dict[str, str]
+) -> None:
+    with serving(settings.model_copy(update=changes), service, client_at=client_at) as server:
+        reply = server.client.post(f"/api/v1/webhooks/{source}", json=payload(source), headers=headers)
         assert reply.status_code == 403
         assert "[alerts]" in reply.json()["detail"]
+        assert server.incidents() == []

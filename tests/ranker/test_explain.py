@@ -95,7 +95,7 @@ def test_a_tool_without_data_is_ranked_on_the_report_alone(catalog: Catalog) -> 
         "m.lag", "meters", "Lag of ${service}", "", "", (Blank("service", "service"),), (Reading("series", "lag"),)
     )
     told = explained((Query(silent, (("service", "alpha"),)),), "the page is slow")
-    assert told["tool"].because == ("No Meters data; ranked on the report alone",)
+    assert told["tool"].because == ("No Meters data in the snapshot; ranked on the report alone",)
 
 
 def test_a_single_query_of_a_tool_is_told_in_the_singular(catalog: Catalog) -> None:

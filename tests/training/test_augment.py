@@ -54,7 +54,7 @@ def test_something_accepted_is_always_left(known: list[Example]) -> None:
 def test_figures_tremble_and_what_belongs_to_what_does_not(known: list[Example]) -> None:
     torch.manual_seed(0)
     inputs = {name: torch.from_numpy(value) for name, value in network_inputs([known[0].encodings[0]]).items()}
-    after = jitter(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64))
+    after = jitter(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64), torch.tensor([False]))
     assert not torch.equal(after["features"], inputs["features"])
     for name in ("tool_of_template", "template_of_query", "near", "template_text"):
         assert torch.equal(after[name], inputs[name])
@@ -67,8 +67,20 @@ def test_of_some_templates_nothing_is_known_but_what_all_do_together(known: list
     inputs["features"][:, own], inputs["features"][:, overall] = 5.0, 1.0
     unknown = 0
     for _ in range(20):
-        after = jitter(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64))["features"]
+        after = jitter(inputs, torch.zeros(len(inputs["features"]), dtype=torch.int64), torch.tensor([False]))["features"]
         per_template = [after[inputs["template_of_query"] == t, own] for t in range(len(inputs["template_text"]))]
         unknown += sum(bool(((x - 1.0).abs() < 0.5).all()) for x in per_template)
         assert all(((x - x[0]).abs() < 0.5).all() for x in per_template)
     assert 0.3 < unknown / (20 * len(inputs["template_text"])) < 0.6
+
+
+def test_a_superposed_incident_keeps_its_report(known: list[Example]) -> None:
+    torch.manual_seed(0)
+    inputs = {name: torch.from_numpy(value) for name, value in network_inputs([known[0].encodings[0]]).items()}
+    inputs["report"][:] = 1.0
+    every = torch.zeros(len(inputs["features"]), dtype=torch.int64)
+    silenced = {
+        both: sum(not jitter(inputs, every, torch.tensor([both]))["report"].any() for _ in range(60)) for both in (True, False)
+    }
+    assert silenced[True] == 0
+    assert silenced[False] > 0

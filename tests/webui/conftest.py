@@ -14,9 +14,9 @@ from webui.app import create_app
 
 
 def client_on(settings: Settings) -> TestClient:
-    """A client that follows no redirects."""
+    """A client on this machine that follows no redirects."""
     app = create_app(settings, recommender=made.stand_in(settings))
-    return TestClient(app, follow_redirects=False)
+    return TestClient(app, follow_redirects=False, client=("127.0.0.1", 50_000))
 
 
 @pytest.fixture(scope="module")

@@ -186,7 +186,7 @@ class StandIn(Recommender):
             )
             for place, (query, share) in enumerate(zip(found[:k], (0.62, 0.21, 0.09, 0.03, 0.008) * 10, strict=False), 1)
         )
-        abstain = 0.83 if "all fine" in incident.report else 0.04
+        abstain = 0.93 if "all fine" in incident.report else 0.04
         return Recommendation(incident, ranked, abstain, self.model, incident.evidence.missing, 6.4)
 
     def find(self, incident: Incident, query_id: str) -> RankedQuery:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -91,12 +92,61 @@ def test_a_retry_key_keeps_nothing(demo: TestClient) -> None:
     assert replies[0].json()["id"] != replies[1].json()["id"]
 
 
-def test_changes_by_all_visitors_together_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo_module, "_TOGETHER", (2, 60.0))
+def test_only_the_visitor_who_asked_changes_an_answer(demo: TestClient) -> None:
+    page = demo.post("/r", data={"about": f"incident:{INCIDENT}", "report": made.REPORT}).headers["location"].removeprefix("/r/")
+    other = TestClient(demo.app, base_url="http://127.0.0.1", client=("203.0.113.1", 1), follow_redirects=False)
+    for answer in (ask(demo), page):
+        query = demo.get(f"/api/v1/recommendations/{answer}").json()["queries"][0]["id"]
+        verdict = {"query_id": query, "verdict": "found"}
+        changes: list[tuple[str, dict[str, Any]]] = [
+            (f"/r/{answer}/feedback", {"data": verdict}),
+            (f"/r/{answer}/resolve", {"data": {"query_id": query, "cause": "x"}}),
+            (f"/r/{answer}/run", {"data": {"query_id": query}}),
+            (f"/r/{answer}/run-first", {}),
+            (f"/api/v1/recommendations/{answer}/feedback", {"json": verdict}),
+            (f"/api/v1/recommendations/{answer}/queries/{query}/run", {}),
+        ]
+        assert other.get(f"/r/{answer}").status_code == 200
+        assert {other.post(path, **given).status_code for path, given in changes} == {403}
+        assert {demo.post(path, **given).status_code for path, given in changes} <= {200, 201, 303}
+
+
+def test_changes_are_limited_for_each_visitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_module, "_CHANGES", (2, 60.0))
+
     with demo_in(tmp_path) as demo:
-        replies = [demo.post("/r", data={"about": "incident:none"}).status_code for _ in range(3)]
-        assert replies == [422, 422, 429]
-        assert demo.get("/").status_code == 200
+        app = demo.app
+
+        def visitor(address: str) -> TestClient:
+            return TestClient(app, base_url="http://127.0.0.1", client=(address, 1), follow_redirects=False)
+
+        def statuses(*addresses: str) -> list[int]:
+            return [visitor(address).post("/r", data={"about": "incident:none"}).status_code for address in addresses]
+
+        assert statuses("203.0.113.1", "203.0.113.1", "203.0.113.1") == [422, 422, 429]
+        assert visitor("203.0.113.1").get("/").status_code == 200
+        assert statuses("203.0.113.2") == [422], "others are not locked out"
+        assert statuses("2001:db8::1", "2001:db8::2", "2001:db8::3") == [422, 422, 429], "one network is one visitor"
+
+
+def test_questions_of_one_visitor_do_not_push_out_those_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_module, "_QUESTIONS", (1, 60.0))
+    with demo_in(tmp_path) as demo:
+        first = ask(demo)
+        again = demo.post("/api/v1/recommendations", json={"report": made.REPORT, "incident": INCIDENT})
+        assert (again.status_code, again.headers["retry-after"]) == (429, "60")
+        assert demo.post(f"/r/{first}/run-first").status_code == 303
+
+
+def test_the_oldest_answers_make_room(demo: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    retention = DemoRetention(demo.app.state.service.store)  # type: ignore[attr-defined]
+    answers = [ask(demo) for _ in range(4)]
+    sizes = iter([2.0, 0.0])
+    monkeypatch.setattr(demo_module, "_MOST_BYTES", 1)
+    monkeypatch.setattr(retention, "_size", lambda: next(sizes))
+    retention.forget()
+    retention.stop()
+    assert [demo.get(f"/r/{answer}").status_code for answer in answers] == [404, 404, 200, 200]
 
 
 def test_answers_are_deleted_after_an_hour_and_before_they_fill_the_disk(

@@ -15,7 +15,8 @@ import pytest
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
-from revelio.presentation import evidence_panels, time_lines
+from revelio.presentation import cause, evidence_panels, time_lines
+from revelio.presentation.times import time_words
 from revelio.settings import BUNDLED
 from revelio.types import fill
 from tests.webui import made
@@ -59,7 +60,9 @@ def data_of(client: TestClient, address: str = "") -> set[str]:
     for entry in service.history(100):
         saved = service.answer(entry.id)
         answer = saved.recommendation
-        shown += [saved, time_lines(answer), service.rerank(answer, saved.given)]
+        reranked = service.rerank(answer, saved.given)
+        said = [cause(one) for one in (answer, reranked.recommendation)]
+        shown += [saved, time_lines(answer), time_words(answer), reranked, said, [one.text() for one in said]]
         shown += [[q.query.id, q.query.title, fill(q.query.template.shows, q.query.bindings)] for q in answer.queries]
         shown += [evidence_panels(q.result, answer.incident.evidence) for q in answer.queries if q.result]
     whole = {" ".join(text.split()) for one in shown for text in strings(one)}

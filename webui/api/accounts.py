@@ -59,10 +59,13 @@ def list_tokens(service: ServiceDep, caller: Caller) -> list[TokenView]:
     responses=error_responses(400, 404, 413, 422),
 )
 def create_token(wanted: TokenRequest, service: ServiceDep, caller: Caller) -> NewTokenView:
-    """Create a token. Only this reply contains the secret, so it is never replayed."""
+    """Create a token. Only this reply contains the secret, so it is never replayed.
+
+    One that is created with a token expires and is revoked with that token.
+    """
     role = wanted.role or caller.role
     token, secret = service.store.tokens.create(
-        caller.name, wanted.name, _at_most(role, caller), current_actor(), days=wanted.days
+        caller.name, wanted.name, _at_most(role, caller), current_actor(), days=wanted.days, through=caller
     )
     return NewTokenView(**_fields(token), token=secret)
 
@@ -102,7 +105,7 @@ def add_user(wanted: UserRequest, service: ServiceDep) -> UserView:
     "/users/{name}", operation_id="change_user", response_description="Changed", responses=error_responses(400, 404, 413, 422)
 )
 def change_user(name: str, wanted: UserChange, service: ServiceDep) -> UserView:
-    """Change a user's role, effective at once, or password, which ends all their sessions."""
+    """Change a user's role, effective at once, or password, which ends all their sessions and tokens."""
     accounts = service.store.accounts
     if wanted.role is not None:
         accounts.set_role(name, wanted.role, current_actor())

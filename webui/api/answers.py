@@ -46,10 +46,12 @@ Panels = Annotated[bool, Query(description="Also return how each result is drawn
     responses=error_responses(400, 404, 409, 413, 422),
     dependencies=_ONCE,
 )
-def recommend(asked: RecommendationRequest, service: ServiceDep) -> AnswerView:
+def recommend(asked: RecommendationRequest, response: Response, service: ServiceDep) -> AnswerView:
     """Rank the queries that most likely show the root cause behind a report. Name a system or an incident, not both."""
     when = time_range(asked.since, asked.opened_at, asked.window_s, now=time.time())
-    return _view(service.recommend(RecommendRequest(asked.report, asked.system, asked.incident, asked.k, asked.run, when)))
+    saved = service.recommend(RecommendRequest(asked.report, asked.system, asked.incident, asked.k, asked.run, when))
+    response.headers["Content-Location"] = f"/api/v1/recommendations/{saved.id}"
+    return _view(saved)
 
 
 @api.get(

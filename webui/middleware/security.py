@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 from fastapi import Request
@@ -88,7 +88,7 @@ def foreign_host(host: str, names: Collection[str] = ()) -> str:
     name = urlsplit(f"//{host}").hostname if _is_netloc(host) else None
     if host and name is None:
         return gettext("The Host header is not an address.")
-    if not name or is_loopback(name.rstrip(".")) or _is_ip(name) or name.rstrip(".") in names:
+    if not name or is_loopback(name.rstrip(".")) or _is_address(name) or name.rstrip(".") in names:
         return ""
     return gettext(
         "This server does not answer to the name %(name)s. Use its address, http://127.0.0.1 or http://localhost with its "
@@ -103,7 +103,7 @@ def cross_site(request: Request) -> str:
         same = not begun_elsewhere(request)
     else:
         origin = request.headers.get("origin")
-        same = origin is None or (origin != "null" and origin.partition("://")[2] == request.headers.get("host", ""))
+        same = origin is None or origin == f"{request.url.scheme}://{request.headers.get('host', '')}"
     return "" if same else gettext("The request came from another site. Open Revelio's own page and send it from there.")
 
 
@@ -147,9 +147,11 @@ def _is_netloc(host: str) -> bool:
         return False
 
 
-def _is_ip(name: str) -> bool:
+def _is_address(name: str) -> bool:
+    """Whether it is an IP address, and not one of the link itself: routers and clouds answer at those, this server does not."""
     try:
-        ip_address(name)
+        found = ip_address(name)
     except ValueError:
         return False
-    return True
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return not (mapped or found).is_link_local

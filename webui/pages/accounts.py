@@ -90,7 +90,7 @@ def account(request: Request, service: ServiceDep, caller: Caller) -> Response:
 
 @account_pages.post("/account/password")
 async def change_password(request: Request, service: ServiceDep, caller: Caller) -> Response:
-    """Change the password, given the old one; ends all other sessions."""
+    """Change the password, given the old one; ends all other sessions and all tokens."""
     form = await read_form(request)
     too_often = _too_often(request, caller.name)
     if too_often is not None:
@@ -118,7 +118,7 @@ async def create_token(request: Request, service: ServiceDep, caller: Caller) ->
             )
         name = form.get("name", "").strip()
         token, secret = service.store.tokens.create(
-            caller.name, name, role, current_actor(), days=float(days[:9]) if days else None
+            caller.name, name, role, current_actor(), days=float(days[:9]) if days else None, through=caller
         )
         done = gettext("%(name)s has its token.") % {"name": token.name}
         return render(request, _account(service, caller, done=done, fresh=secret))

@@ -127,7 +127,7 @@ def _ask_page(
     incidents = tuple(Choice(f"incident:{r.id}", f"{r.system} · {shorten(r.report, 70) or r.id}") for r in recorded)
     return AskPage(
         report=report,
-        chosen=chosen or _first_choice(systems, incidents),
+        chosen=chosen or _first_choice(systems),
         systems=systems,
         recorded=incidents,
         examples=_examples(recorded),
@@ -148,12 +148,12 @@ def _live_choice(name: str, health: Health) -> Choice:
         "%(name)s (%(down)s of %(all)s data sources down)", "%(name)s (%(down)s of %(all)s data sources down)", len(health.tools)
     )
     label = words % {"name": name, "down": down, "all": len(health.tools)} if down else name
-    return Choice(f"system:{name}", label, usable=health.at is not None and health.up > down)
+    return Choice(f"system:{name}", label, usable=health.at is not None and health.up > 0)
 
 
-def _first_choice(systems: tuple[Choice, ...], incidents: tuple[Choice, ...]) -> str:
-    """A live system that can be seen, else a recorded incident, else whatever there is."""
-    offered = (*(s for s in systems if s.usable), *incidents, *systems)
+def _first_choice(systems: tuple[Choice, ...]) -> str:
+    """A live system that can be seen, else any; never a recorded incident, which a report of today is not about."""
+    offered = (*(s for s in systems if s.usable), *systems)
     return offered[0].value if offered else ""
 
 

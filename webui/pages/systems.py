@@ -15,7 +15,6 @@ from webui.deps import ServiceDep, health_of
 from webui.i18n import gettext
 from webui.views.contexts import BackendRow, SystemPage, SystemRow, SystemsPage
 from webui.views.service_map import service_map
-from webui.views.settings import without_passwords
 from webui.views.templating import render
 
 router = APIRouter(include_in_schema=False)
@@ -100,6 +99,6 @@ def _backends(service: Service, name: str, health: Health) -> tuple[BackendRow, 
         state = states.get(source)
         served.add(product.tool)
         title = product.title if source == product.name else f"{product.title} ({source})"
-        told = without_passwords(state.detail) if state else ""
+        told = state.detail if state else ""
         rows.append(BackendRow(source, title, True, state.up if state else None, told))
     return (*rows, *(BackendRow(t.name, t.title, False, None, "") for t in catalog.tools if t.name not in served))

@@ -3,6 +3,11 @@
 import { busy, reachable, settle, unreachable } from "./forms.js";
 import { say } from "./strings.js";
 
+// Of the times of a page, one names the zone of all.
+const STYLES = {
+  time: { timeStyle: "medium" },
+  zone: { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" },
+};
 const DRAFT = "revelio-draft";
 const language = document.documentElement.lang;
 
@@ -33,12 +38,13 @@ function onSubmit(event) {
   event.preventDefault();
   if (form.getAttribute("aria-busy") === "true") return;
   stampZone(form);
-  if ("wait" in form.dataset && form.elements.about.value.startsWith("system:")) {
-    import("./ask.js").then(({ ask }) => ask());
-    return;
-  }
-  busy(form, event.submitter);
-  reachable().then((there) => (there ? form.submit() : unreachable(form)));
+  const followed = "wait" in form.dataset && form.elements.about.value.startsWith("system:");
+  if (!followed) busy(form, event.submitter);
+  reachable().then((there) => {
+    if (!there) unreachable(form);
+    else if (followed) import("./ask.js").then(({ ask }) => ask());
+    else form.submit();
+  });
 }
 
 function count(box) {
@@ -91,7 +97,7 @@ export function reveal(root) {
   for (const button of root.querySelectorAll("button[hidden]")) if (!("minutes" in button.dataset)) button.hidden = false;
   for (const time of root.querySelectorAll("time[data-local]")) {
     // Never wider than the text in UTC that stands there, so that nothing moves.
-    const style = time.dataset.local === "time" ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" };
+    const style = STYLES[time.dataset.local] ?? { dateStyle: "medium", timeStyle: "short" };
     time.textContent = new Intl.DateTimeFormat(undefined, { ...style, hourCycle: "h23" }).format(new Date(time.dateTime));
     time.title = Intl.DateTimeFormat().resolvedOptions().timeZone;
   }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from revelio.errors import RevelioError
-from revelio.presentation.times import time_lines
+from revelio.presentation.times import proposal_line, time_words
 from revelio.service import Service
 from revelio.store import SavedAnswer
 from revelio.store.masking import masked_kinds
@@ -18,7 +18,6 @@ from webui.views.evidence import evidence_view
 from webui.views.filters import decimal, masked_words
 from webui.views.markdown import summary
 from webui.views.service_map import service_map
-from webui.views.settings import without_passwords
 from webui.views.similar import similar
 from webui.views.timeline import incident_timeline
 from webui.views.verdict import verdict
@@ -110,7 +109,7 @@ def answer_page(
         recorded=saved.recorded,
         opened_at=answer.incident.opened_at,
         saved_at=saved.saved_at,
-        times=time_lines(answer),
+        times=(*time_words(answer), *((proposal_line(p),) for p in answer.time.proposals)),
         window_s=evidence.window.seconds,
         baseline_s=evidence.baseline.seconds,
         model=answer.model,
@@ -158,7 +157,7 @@ def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, 
         note=said.note if said else "",
         by=said.by if said else "",
         moved=moved,
-        failure=without_passwords(failure),
+        failure=failure,
     )
 
 

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import ClassVar
 
+from revelio.presentation.facts import Words
 from revelio.similar_incidents import SimilarIncident
 from revelio.store import Verdict as Judgement
 from revelio.store.resolutions import Resolution
@@ -108,7 +109,7 @@ class AnswerPage(Page):
     recorded: str | None
     opened_at: float
     saved_at: float
-    times: tuple[str, ...]
+    times: tuple[Words, ...]
     window_s: float
     baseline_s: float
     model: str

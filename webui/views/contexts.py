@@ -25,7 +25,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One entry of the select: ``value`` is ``system:NAME`` or ``incident:ID``; ``usable`` unless most of it cannot be seen."""
+    """One entry of the select: ``value`` is ``system:NAME`` or ``incident:ID``; ``usable`` unless nothing of it can be seen."""
 
     value: str
     label: str

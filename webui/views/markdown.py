@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from revelio.presentation.facts import written
 from webui.i18n import gettext
 from webui.views.answer_contexts import AnswerPage, Card
-from webui.views.filters import listed, moment, percent, shorten
+from webui.views.filters import moment, percent, shorten
 from webui.views.mermaid import mermaid
 from webui.views.words import word
 
@@ -79,13 +80,11 @@ def _report(page: AnswerPage) -> Iterator[str]:
 
 def _verdict(page: AnswerPage) -> str:
     said = page.verdict
-    if said.suspects:
-        suspects = listed([f"**{_plain(s.component)}** ({_plain(s.finding or s.title)})" for s in said.suspects])
-        told = {"suspects": suspects, "share": percent(said.probability), "confidence": word(said.confidence)}
-        return gettext("Revelio suspects %(suspects)s: %(share)s, %(confidence)s confidence.") % told
-    if said.kind == "no_fault":
-        return gettext("Nothing points at a fault (%(share)s).") % {"share": percent(said.probability)}
-    return gettext("Too little data to tell.")
+    told = f"**{_plain(written(said.words))}** " + gettext("Next: %(step)s.") % {"step": _plain(said.advice)}
+    if not said.suspects:
+        return told
+    sure = {"share": percent(said.probability), "confidence": word(said.confidence)}
+    return f"{told} " + gettext("Confidence: %(confidence)s, %(share)s.") % sure
 
 
 def _cause(page: AnswerPage) -> str:
@@ -125,4 +124,5 @@ def _head(title: str) -> str:
 
 def _plain(text: str) -> str:
     """Text in one line in which no character is markup: what a report or a log says is shown, never followed."""
-    return re.sub(r"[\\`*\[\]<]|(?<!\w)_|_(?!\w)", r"\\\g<0>", " ".join(text.split()))
+    line = re.sub(r"[\\`*\[\]<@|~]|(?<!\w)_|_(?!\w)|:(?=//)|(?<=www)\.", r"\\\g<0>", " ".join(text.split()), flags=re.IGNORECASE)
+    return re.sub(r"^(\d*)([#>+=:.)-])", r"\1\\\2", line)

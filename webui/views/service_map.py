@@ -12,6 +12,10 @@ from webui.views import filters
 
 _SIGNALS = 12
 """Signals of one component that are listed."""
+_WATCHING = ("capture", "log_level")
+"""Kinds of entities that watch the system and are no part of it."""
+_SLOWER, _LEAST_MS = 2.0, 100.0
+"""Calls are slower when they take so many times as long, and so much longer in milliseconds."""
 Edge = tuple[str, str]
 
 
@@ -30,7 +34,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A component: ``mark`` is "suspect", "affected" (it calls the suspect, or a caller of it) or "".
+    """A component: ``mark`` is "suspect", "affected" (its calls to the suspect, or to one that is affected, do worse) or "".
 
     ``inside`` is False for what is called but is no service of the system; ``kinds`` are what it was seen as, ``parts`` such
     as its operations and tables; ``signals`` are names of metrics, ``queries`` pairs of id and title of an answer's queries.
@@ -66,7 +70,7 @@ def service_map(evidence: Evidence, suspects: Collection[str] = (), queries: Ite
     figures = {_ends(s.entity.name): s for s in evidence.spans if s.entity.kind == "edge" and "->" in s.entity.name}
     calls = tuple(_call(e, figures.get(e), evidence.window.seconds) for e in edges)
     kinds, parts = _components(evidence)
-    hit = affected(edges, suspects)
+    hit = affected([e for e in edges if (seen := figures.get(e)) and _worse(seen)], suspects)
     asked = [(q.query.id, q.query.title, {e.name.partition(": ")[0] for e in q.query.entities}) for q in queries]
     nodes = tuple(
         Node(
@@ -88,7 +92,7 @@ def _components(evidence: Evidence) -> tuple[dict[str, set[str]], dict[str, set[
     kinds: dict[str, set[str]] = {}
     parts: dict[str, set[str]] = {}
     for entity in evidence.entities:
-        if "->" in entity.name:
+        if "->" in entity.name or entity.kind in _WATCHING:
             continue
         owner, colon, part = entity.name.partition(": ")
         if colon:
@@ -99,7 +103,7 @@ def _components(evidence: Evidence) -> tuple[dict[str, set[str]], dict[str, set[
 
 
 def affected(edges: Iterable[Edge], suspects: Collection[str]) -> set[str]:
-    """All that calls a suspect, directly or through others."""
+    """All that calls a suspect, directly or through others, by calls that do worse than before."""
     edges, hit = tuple(edges), set(suspects)
     while more := {caller for caller, callee in edges if callee in hit} - hit:
         hit |= more
@@ -136,9 +140,21 @@ def _call(edge: Edge, figures: SpanStat | None, seconds: float) -> Call:
     if figures is None or now is None or not now.count:
         return Call(*edge, now.count if now else None, None, None, None, False)
     share = now.errors / now.count
-    usual = figures.before.errors / figures.before.count if figures.before.count else 0.0
     per_s = now.count / seconds if seconds > 0 else None
-    return Call(*edge, now.count, per_s, share, now.p95_ms, share > max(2 * usual, 0.05))
+    return Call(*edge, now.count, per_s, share, now.p95_ms, _failing(figures))
+
+
+def _worse(seen: SpanStat) -> bool:
+    """Whether more of the calls fail than before, or whether they take much longer."""
+    slower = seen.before.count and seen.now.p95_ms > max(_SLOWER * seen.before.p95_ms, seen.before.p95_ms + _LEAST_MS)
+    return bool(slower) or _failing(seen)
+
+
+def _failing(seen: SpanStat) -> bool:
+    if not seen.now.count:
+        return False
+    usual = seen.before.errors / seen.before.count if seen.before.count else 0.0
+    return seen.now.errors / seen.now.count > max(2 * usual, 0.05)
 
 
 def _ends(name: str) -> Edge:

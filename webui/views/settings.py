@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,13 +11,11 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
+from revelio.redaction import is_secret, redact_address
 from revelio.settings import Settings
 from webui.i18n import gettext, gettext_noop
 
 HIDDEN = gettext_noop("•••• (hidden)")
-_SECRET = re.compile(r"token|secret|passw|api_?key|credential|private|webhook|signing|routing_key", re.IGNORECASE)
-_USERINFO = re.compile(r"(?<=://)([^/@\s:]*):([^/\s]*)@")
-_SECRET_PARAMETER = re.compile(r"([?&][^=&\s]*(?:token|secret|passw|key|sig)[^=&\s]*=)[^&\s]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +41,19 @@ def active_settings(settings: Settings, environment: Mapping[str, str] = os.envi
     defaults = {leaf.name: leaf.value for leaf in _leaves(Settings.model_construct())}
     variables = {name.upper() for name in environment}
     return tuple(
-        ActiveSetting(leaf.name, masked(leaf.name, leaf.value), _source(leaf, path, written, defaults, variables), leaf.about)
+        ActiveSetting(leaf.name, shown(leaf.name, leaf.value), _source(leaf, path, written, defaults, variables), leaf.about)
         for leaf in _leaves(settings)
     )
 
 
-def masked(name: str, value: object) -> str:
-    """The value for people to see: empty as "", a secret hidden, a password within an address too."""
+def shown(name: str, value: object) -> str:
+    """The value for people to see: empty as "", a secret hidden, one within an address too."""
     if isinstance(value, (SecretStr, SecretBytes)):
         return gettext(HIDDEN) if value.get_secret_value() else ""
     text = _spelled(value)
-    if text and not isinstance(value, bool) and _SECRET.search(name.rpartition(".")[2]):
+    if text and not isinstance(value, bool) and is_secret(name.rpartition(".")[2]):
         return gettext(HIDDEN)
-    return without_passwords(text)
-
-
-def without_passwords(text: str) -> str:
-    """Any text, with what is secret in the addresses that it names hidden."""
-    return _SECRET_PARAMETER.sub(r"\1••••", _USERINFO.sub(r"\1:••••@", text))
+    return redact_address(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,18 @@
-"""The verdict strip: the suspect, since when, what changed, how sure, what was not seen, and the one next step."""
+"""The verdict strip: the cause in a sentence, how sure, what changed before, what was not seen, and the one next step."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
-from revelio.anomaly import SIGNIFICANT, levels, split
-from revelio.presentation import evidence_panels
-from revelio.types import Evidence, RankedQuery, Recommendation, Result
+from revelio.presentation import CauseKind, cause
+from revelio.presentation.facts import Words
+from revelio.types import Evidence, Recommendation
 from webui.i18n import gettext
 from webui.views.timeline import Moment, changes
 
-Kind = Literal["fault", "two_faults", "no_fault", "no_evidence"]
-Step = Literal["run", "judge", "resolve", "sources", "none"]
+Step = Literal["run", "look", "resolve", "sources", "none"]
 
-_RIVAL = 0.5
-"""A second suspect is named from this share of the first one's probability on."""
 _CHANGES = 2
 _SYMPTOMS = ("new error", "health", "health check")
 _SLACK_S = 5.0
@@ -26,19 +22,22 @@ _SURE, _LIKELY = 0.8, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """What looks wrong: a component, the query that says so, and what running it showed ("" before)."""
+    """What looks wrong, or where to look first: a component and the query that is about it."""
 
     component: str
     query_id: str
-    title: str
-    finding: str
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an answer says in one look. ``since`` is in Unix seconds; ``unseen`` are sentences on what was not seen."""
+    """What an answer says in one look: a sentence, and the next step in words and as a button.
 
-    kind: Kind
+    Moments in ``words``, and ``since``, are in Unix seconds; ``unseen`` are sentences on what was not seen.
+    """
+
+    kind: CauseKind
+    words: Words
+    advice: str
     suspects: tuple[Suspect, ...]
     probability: float
     confidence: str
@@ -50,79 +49,39 @@ class Verdict:
 
 def verdict(answer: Recommendation, *, to_run: int, found: bool, resolved: bool) -> Verdict:
     """The verdict of an answer in the order that is shown; ``to_run`` counts the queries without a result."""
-    evidence = answer.incident.evidence
-    suspects = _suspects(answer) if answer.outcome == "fault" else ()
-    lead = next((q for q in answer.queries if suspects and q.query.id == suspects[0].query_id), None)
-    kind: Kind = "two_faults" if len(suspects) > 1 else answer.outcome
-    probability = answer.no_fault_probability if kind == "no_fault" else lead.probability if lead else 0.0
-    significant = lead is not None and _significant(lead)
-    since = _since(answer, lead)
-    step: Step = "sources" if kind == "no_evidence" else "none" if resolved else "resolve" if found else "none"
-    if step == "none" and not resolved:
-        step = "judge" if significant else "run" if to_run else "none"
+    said = cause(answer)
+    names = said.components
+    probability = answer.no_fault_probability if said.kind == "no_fault" else said.queries[0].probability if said.queries else 0.0
+    explained = any(f.kind == "change" for f in said.facts)
     return Verdict(
-        kind=kind,
-        suspects=suspects,
+        kind=said.kind,
+        words=said.words,
+        advice=said.step,
+        suspects=tuple(Suspect(name, q.query.id) for name, q in zip(names, said.queries, strict=True)),
         probability=probability,
-        confidence=_confidence(kind, probability),
-        since=since,
-        changed=_changed(evidence, tuple(s.component for s in suspects), since),
+        confidence=_confidence(said.kind, probability),
+        since=said.since,
+        changed=() if explained or not said.facts else _changed(answer.incident.evidence, names, said.since),
         unseen=_unseen(answer),
-        step=step,
+        step=_step(answer, said.kind, to_run=to_run, found=found, resolved=resolved),
     )
 
 
-def _suspects(answer: Recommendation) -> tuple[Suspect, ...]:
-    """The target of the first query; and of another one that is nearly as probable, or anomalous too, elsewhere."""
-    first = answer.queries[0]
-    rivals = (
-        q
-        for q in answer.queries[1:]
-        if _component(q) != _component(first)
-        and _significant(q) == _significant(first)
-        and q.probability >= _RIVAL * first.probability
-    )
-    named = (first, *(q for q in [next(rivals, None)] if q is not None))
-    return tuple(Suspect(_component(q), q.query.id, q.query.title, _finding(q, answer.incident.evidence)) for q in named)
+def _step(answer: Recommendation, kind: CauseKind, *, to_run: int, found: bool, resolved: bool) -> Step:
+    if kind == "no_evidence":
+        return "sources"
+    if resolved or found:
+        return "none" if resolved else "resolve"
+    shown = any(q.anomalous for q in answer.queries)
+    if kind in ("fault", "two_faults") and shown:
+        return "look"
+    return "run" if to_run else "none"
 
 
-def _component(ranked: RankedQuery) -> str:
-    entity = next(iter(ranked.query.entities), None)
-    return entity.name.partition(": ")[0] if entity else ranked.query.title
-
-
-def _significant(ranked: RankedQuery) -> bool:
-    return ranked.answered and ranked.result is not None and ranked.result.signal >= SIGNIFICANT
-
-
-def _finding(ranked: RankedQuery, evidence: Evidence) -> str:
-    return evidence_panels(ranked.result, evidence).summary if ranked.result and _significant(ranked) else ""
-
-
-def _confidence(kind: Kind, probability: float) -> str:
+def _confidence(kind: CauseKind, probability: float) -> str:
     if kind == "no_evidence":
         return "none"
     return "high" if probability >= _SURE else "fair" if probability >= _LIKELY else "low"
-
-
-def _since(answer: Recommendation, lead: RankedQuery | None) -> float | None:
-    """The onset of the answer where it has one, else when the first series of the leading result moved away for good."""
-    onset = getattr(getattr(answer, "time", None), "onset", None)
-    if onset is not None:
-        return float(onset.at)
-    return began(lead.result, answer.incident.evidence) if lead and lead.result and _significant(lead) else None
-
-
-def began(result: Result, evidence: Evidence) -> float | None:
-    """When the first series of a result came nearer to its figure now than to that before; None without such a step."""
-    if not result.series:
-        return None
-    series = result.series[0]
-    before, now = levels(*split(series.times, series.values, evidence.baseline, evidence.window))
-    if before is None or now is None or before == now:
-        return None
-    points = [(t, v) for t, v in zip(series.times, series.values, strict=True) if math.isfinite(v) and t <= evidence.window.end]
-    return next((t for t, v in points if t >= evidence.window.start and abs(v - now) < abs(v - before)), None)
 
 
 def _changed(evidence: Evidence, components: tuple[str, ...], since: float | None) -> tuple[Moment, ...]:

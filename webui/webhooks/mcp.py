@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from revelio.service import Service
 from webui.errors import problem_response
 
-NOT_INSTALLED = "The MCP server needs a package that is not installed: pip install 'revelio[mcp]'."
+NOT_INSTALLED = "The MCP server needs a package that is not installed: that of the extra `mcp`."
 
 
 class McpEndpoint:

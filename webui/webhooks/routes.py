@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Request, Response
 from pydantic import BaseModel, Field
@@ -17,16 +16,14 @@ from revelio.errors import InvalidInputError
 from revelio.integrations import alertmanager, grafana, pagerduty
 from revelio.integrations.alert_store import AlertIncident, Outcome
 from revelio.integrations.alerts import Alert
-from revelio.integrations.signatures import has_credentials, signed_by_grafana, signed_by_pagerduty
 from revelio.service import Service
 from revelio.settings import Settings
 from webui.errors import Problem
-from webui.startup import is_loopback
+from webui.webhooks.authentication import Source, authenticate
 from webui.webhooks.mcp import McpEndpoint
 from webui.webhooks.runtime import WebhookRuntime
 from webui.webhooks.slack_install import add_slack_pages
 
-Source = Literal["alertmanager", "pagerduty", "grafana"]
 T = TypeVar("T")
 
 _ABOUT = {
@@ -97,7 +94,7 @@ def _add_slack(router: APIRouter, runtime: WebhookRuntime) -> None:
 def _add_alerts(router: APIRouter, runtime: WebhookRuntime) -> None:
     async def from_source(source: Source, request: Request) -> TakenView:
         body = await request.body()
-        _authenticate(source, request, body, runtime.settings)
+        authenticate(source, request, body, runtime.settings)
         alert = _alert(source, body, runtime.settings.alerts.system_label)
         if alert is None:
             return TakenView(outcome="ignored", incident=None)
@@ -152,31 +149,6 @@ def _bound(handler: Callable[[Source, Request], Any], source: Source) -> Callabl
 
     take.__doc__ = "Note an alert; repeats and the resolution of an open incident are folded into it."
     return take
-
-
-def _authenticate(source: Source, request: Request, body: bytes, settings: Settings) -> None:
-    """Raise 401 or 403 unless the request carries the source's secret, or none is set and only this machine can ask."""
-    alerts, headers = settings.alerts, request.headers
-    secrets = {
-        "alertmanager": (alerts.alertmanager_token, alerts.alertmanager_password),
-        "pagerduty": (alerts.pagerduty_secret,),
-        "grafana": (alerts.grafana_token, alerts.grafana_password, alerts.grafana_secret),
-    }[source]
-    words = [secret.get_secret_value() for secret in secrets]
-    if not any(words):
-        if not is_loopback(settings.host):
-            raise HTTPException(403, f"No secret is set for {source}; set one under [alerts], see `revelio docs alerts`.")
-        return
-    authorization = headers.get("authorization", "")
-    if source == "pagerduty":
-        good = signed_by_pagerduty(body, headers.get("x-pagerduty-signature", ""), words[0])
-    else:
-        good = has_credentials(authorization, token=words[0], password=words[1])
-    if source == "grafana" and words[2]:
-        signature, stamp = headers.get("x-grafana-alerting-signature", ""), headers.get("x-grafana-alerting-timestamp")
-        good = good or signed_by_grafana(body, signature, words[2], timestamp=stamp, now=time.time())
-    if not good:
-        raise HTTPException(401, f"The request does not carry the secret of {source}.", {"WWW-Authenticate": "Bearer"})
 
 
 def _alert(source: Source, body: bytes, label: str) -> Alert | None:

@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
+_NOT_INSTALLED = "Slack needs packages that are not installed: those of the extra `slack`."
 _NO_SLACK = "Slack is not set up here: set slack.signing_secret and slack.bot_token; see `revelio docs slack`."
 
 
@@ -44,7 +45,7 @@ class WebhookRuntime:
             try:
                 self._start_bot(database)
             except MissingExtraError as error:
-                self.why_no_bot = str(error)
+                self.why_no_bot = _NOT_INSTALLED
                 log.warning("%s; the server runs without it", error)
         self.alerts = AlertHandler(settings.alerts, service, AlertStore(database, masked=settings.mask), self.bot)
         self._threads = Workers(16, thread_name_prefix="webhook")

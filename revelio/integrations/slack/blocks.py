@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from revelio.clean_text import printable
-from revelio.presentation import evidence_panels, text_view, time_lines
+from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
 from revelio.similar_incidents import SimilarIncident
 from revelio.store import Feedback, SavedAnswer, Verdict
 from revelio.types import Evidence, RankedQuery, Result, fill
@@ -39,9 +39,11 @@ def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "", simil
     ``page`` is the address of the whole answer; ``doing`` says what is going on right now; ``similar`` are past incidents.
     """
     answer = saved.recommendation
-    blocks: list[Block] = [_rich(_head(saved))]
+    blocks: list[Block] = [_rich(_head(saved)), _rich([_text(cause_sentence(answer), bold=True)])]
     if saved.recorded is None:
         blocks.append(_rich([_text("\n".join(time_lines(answer)), italic=True)]))
+    if answer.report_effect:
+        blocks.append(_rich([_text(f"{answer.report_effect}.", italic=True)]))
     for name in answer.degraded:
         blocks.append(_rich([_text(f"⚠ {name} did not answer: the ranking has no data from it")]))
     if not answer.queries:
@@ -59,18 +61,19 @@ def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "", simil
 
 def evidence_message(ranked: RankedQuery, result: Result, evidence: Evidence, *, illustrated: bool = False) -> Message:
     """What running a query showed, for the thread; ``illustrated`` when pictures of its series come with it."""
+    shown = evidence_panels(result, evidence)
     head = [
         _text(f"{cut(f'{ranked.rank}. {ranked.query.title}', MAX_TITLE)}\n", bold=True),
-        _text(f"{cut(result.summary, MAX_TEXT)}\n"),
+        _text(f"{cut(shown.summary, MAX_TEXT)}\n"),
         _text(_signal(result)),
     ]
     blocks = [_rich(head)]
-    body = text_view(evidence_panels(result, evidence))
+    body = text_view(shown)
     if body and not illustrated:
         blocks.append(_code(body))
     elif result.truncated:
         blocks.append(_rich([_text("… truncated at the query's limit", italic=True)]))
-    return Message(escape(cut(f"{ranked.query.title}: {result.summary}", MAX_TEXT)), tuple(blocks))
+    return Message(escape(cut(f"{ranked.query.title}: {shown.summary}", MAX_TEXT)), tuple(blocks))
 
 
 def image(file: str, alt: str) -> Block:
@@ -127,7 +130,7 @@ def _query(saved: SavedAnswer, ranked: RankedQuery) -> list[Block]:
     blocks = [_rich(words), _code(ranked.text or query.title)]
     done = []
     if ranked.result is not None:
-        done.append(f"▶ {_outcome(ranked.result)}")
+        done.append(f"▶ {_outcome(ranked.result, saved.recommendation.incident.evidence)}")
     said = saved.said(query.id)
     if said is not None:
         done.append(_said(said))
@@ -171,14 +174,13 @@ def _button(words: str, label: str, action: str, value: str) -> Block:
 
 def _summary(saved: SavedAnswer) -> str:
     answer = saved.recommendation
-    found = "; ".join(f"{q.rank}. {q.query.title} ({q.probability:.0%})" for q in answer.queries[:TOP]) or "no queries"
-    return escape(cut(f"Revelio on {saved.recorded or answer.incident.system}: {found}", MAX_TEXT))
+    return escape(cut(f"Revelio on {saved.recorded or answer.incident.system}: {cause_sentence(answer)}", MAX_TEXT))
 
 
-def _outcome(result: Result) -> str:
+def _outcome(result: Result, evidence: Evidence) -> str:
     if result.error is not None:
         return cut(f"Not run: {result.error}", MAX_TEXT)
-    return f"{cut(result.summary, MAX_TEXT)} ({_signal(result)})"
+    return f"{cut(evidence_panels(result, evidence).summary, MAX_TEXT)} ({_signal(result)})"
 
 
 def _signal(result: Result) -> str:

@@ -37,7 +37,7 @@ _REFUSED = (1044, 1045, 1698)
 _LATE = (1969, 3024, 1205)
 _LOST = (2003, 2006, 2013, 2014, 2027, 2055)
 _UNKNOWN_SETTING = 1193
-_WRONG_URL = "its url cannot be read; it looks like mysql://user:password@host:3306/database"
+_WRONG_URL = "its url cannot be read; it looks like mysql://USER:PASSWORD@HOST:3306/DATABASE"
 
 
 class FullError(SourceError):
@@ -159,7 +159,7 @@ class Database:
 
     def _server(self) -> Server:
         if not self._backend.url:
-            raise SourceError(self.source, "no address is set for it; give its backend a url, as mysql://user:password@host:3306")
+            raise SourceError(self.source, "no address is set for it; give its backend a url, as mysql://USER:PASSWORD@HOST:3306")
         try:
             url = urlsplit(self._backend.url)
             if url.scheme not in (MYSQL, MARIADB) or not url.hostname:

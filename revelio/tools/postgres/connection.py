@@ -28,7 +28,7 @@ _SHORTEST_CONNECT_S = 2
 
 _CELL_CHARS = 2_000
 _FULL = ("too many", "connection slots")
-_WRONG_URL = "its url cannot be read; it looks like postgresql://role:password@host/database"
+_WRONG_URL = "its url cannot be read; it looks like postgresql://USER:PASSWORD@HOST/DATABASE"
 
 
 class FullError(SourceError):
@@ -131,7 +131,7 @@ class Database:
     def _conninfo(self) -> str:
         if not self._url:
             raise SourceError(
-                self.source, "no address is set for it; give its backend a url, as postgresql://role:password@host/db"
+                self.source, "no address is set for it; give its backend a url, as postgresql://USER:PASSWORD@HOST/DATABASE"
             )
         try:
             given = conninfo_to_dict(self._url)

@@ -30,7 +30,7 @@ from revelio.tools.prometheus.imported import ImportedQuestions
 from revelio.tools.prometheus.open_metrics import OpenMetrics
 from revelio.tools.prometheus.open_metrics import reread as reread_open
 from revelio.tools.prometheus.open_series import OpenSeries
-from revelio.tools.prometheus.snapshot import AT_ONCE, Range, read, readings, reread, zero_filled
+from revelio.tools.prometheus.snapshot import AT_ONCE, Range, Reading, read, readings, reread, zero_filled
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
@@ -108,7 +108,7 @@ class Prometheus:
         wanted = readings(profile, self.spec.metrics, scope, step_s)
         ask = self._asker(scope, step_s)
         found, self._left_out[scope.project] = read(ask, wanted, profile)
-        found = zero_filled(found)
+        found = self._each_scrape(zero_filled(found), wanted, profile, step_s, scope)
         own = self._imported.read(ask, profile, step_s, scope)
         far = self._open.read(self._instant, ask, profile, step_s, scope)
         there = {s.metric for s in found}
@@ -126,6 +126,22 @@ class Prometheus:
             entities=tuple(sorted({s.entity for s in every})),
             series=every,
         )
+
+    def _each_scrape(
+        self, found: Sequence[Series], wanted: Sequence[Reading], profile: Profile, step_s: float, scope: Scope
+    ) -> tuple[Series, ...]:
+        """The series, those of presence with every scrape of the window: what is on or off must not fall between two points."""
+        there = {s.metric for s in found if is_presence(s.metric)}
+        if not there or step_s <= profile.cadence.scrape_s:
+            return tuple(found)
+        ask = self._asker(
+            Scope(scope.project, scope.window, Window(scope.window.start, scope.window.start)), profile.cadence.scrape_s
+        )
+        try:
+            close = {(s.entity, s.metric): s for s in reread(ask, [r for r in wanted if r.metric in there], profile, 1)}
+        except SourceError:  # the points that are there will do
+            return tuple(found)
+        return tuple(_with_window(s, close.get((s.entity, s.metric)), scope.window) for s in found)
 
     def user_facing(self, project: str, span: Window) -> tuple[Series, ...]:
         """The signals of ``onset.USER_FACING`` that are there, with ``HISTORY_REQUESTS`` range queries."""
@@ -231,6 +247,15 @@ class Prometheus:
         with self._slots:
             answer = self._fetch.post("/api/v1/query_range", form)
         return matrix(self.name, answer)
+
+
+def _with_window(series: Series, close: Series | None, window: Window) -> Series:
+    """A series whose points in the window are those of a closer look."""
+    if close is None:
+        return series
+    points = [(t, v) for t, v in zip(series.times, series.values, strict=True) if t < window.start]
+    points += zip(close.times, close.values, strict=True)
+    return replace(series, times=tuple(t for t, _ in points), values=tuple(v for _, v in points))
 
 
 def strength(spec: ToolSpec, template: QueryTemplate, series: Iterable[Series], scope: Scope) -> float:

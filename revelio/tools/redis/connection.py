@@ -119,7 +119,7 @@ class Server:
         try:
             return ConnectionPool.from_url(self._url, protocol=2, socket_timeout=seconds, socket_connect_timeout=seconds)
         except ValueError:
-            raise SourceError(self.source, "its url cannot be read; it looks like redis://user:password@host:6379/0") from None
+            raise SourceError(self.source, "its url cannot be read; it looks like redis://USER:PASSWORD@HOST:6379/0") from None
 
     def _trouble(self, error: Exception) -> SourceError:
         if isinstance(error, LateError | redis.TimeoutError):

@@ -110,6 +110,28 @@ def test_a_token_makes_no_token_that_is_worth_more(server: Server) -> None:
     assert (made.status_code, made.json()["role"]) == (201, "viewer")
 
 
+def test_a_token_makes_no_token_that_outlives_it(server: Server) -> None:
+    parent, short = server.store.tokens.create("viewer", "a day", "viewer", Actor("test"), days=1)
+    headers = {"authorization": f"Bearer {short}"}
+    refused = server.client.post("/api/v1/tokens", json={"name": "x", "days": 2}, headers=headers)
+    assert (refused.status_code, "outlives" in refused.json()["detail"]) == (422, True)
+    made = server.client.post("/api/v1/tokens", json={"name": "x"}, headers=headers).json()
+    assert made["expires_at"] == parent.expires_at
+    as_child = {"authorization": f"Bearer {made['token']}"}
+    grandchild = server.client.post("/api/v1/tokens", json={"name": "y", "days": 0.5}, headers=as_child).json()
+    server.store.tokens.revoke(parent.id, Actor("test"))
+    for secret in (made["token"], grandchild["token"]):
+        assert server.client.get("/api/v1/me", headers={"authorization": f"Bearer {secret}"}).status_code == 401
+
+
+def test_a_new_password_ends_all_tokens_of_its_owner(server: Server) -> None:
+    browser = server.browser("responder")
+    done = browser.post("/account/password", data={"old": PASSWORD, "new": "another long password"}, headers=PAGE)
+    assert done.status_code == 303
+    assert server.client.get("/api/v1/me", headers=server.as_program("responder")).status_code == 401
+    assert server.client.get("/api/v1/me", headers=server.as_program("viewer")).status_code == 200
+
+
 def test_changed_settings_are_noted_by_name_only(server: Server) -> None:
     lines = server.store.audit.list(action="settings")
     assert [line.detail for line in lines] == ["first start"]

@@ -40,6 +40,7 @@ def test_every_response_carries_the_headers(client: TestClient, path: str) -> No
         {"origin": "http://evil.example"},
         {"origin": "null"},
         {"origin": "http://testserver.evil.example"},
+        {"origin": "https://testserver"},
     ],
 )
 def test_changes_from_other_sites_are_refused(client: TestClient, headers: dict[str, str]) -> None:
@@ -72,6 +73,9 @@ def test_changes_from_the_page_itself_and_from_programs_pass(client: TestClient,
         "x/y",
         "[::1",
         "h:port",
+        "169.254.169.254",
+        "[fe80::1]:8000",
+        "[::ffff:169.254.169.254]",
     ],
 )
 def test_foreign_names_for_this_address_are_refused(client: TestClient, host: str) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
 from revelio.errors import ArtifactError
 from tests.webui import made
+from tests.webui.conftest import client_on
 from webui.pages.answer import PART
 from webui.views.templating import STATIC
 
@@ -419,10 +421,17 @@ def test_percentages_of_a_probably_healthy_system_say_what_they_are_conditional_
     assert "if there is a fault" in client.get(asked(client, "it is all fine", "incident:shop-0002")).text
 
 
-def test_a_system_that_cannot_be_seen_is_not_preselected(client: TestClient) -> None:
+def test_a_live_system_is_preselected_and_never_a_recorded_incident(client: TestClient) -> None:
     page = client.get("/").text
-    assert '<option value="system:shop" selected>' not in page
-    assert '<option value="incident:shop-0001" selected>' in page
+    assert '<option value="system:shop" selected>' in page
+    assert page.count(" selected>") == 1
+
+
+def test_without_a_live_system_the_reader_chooses(tmp_path: Path) -> None:
+    with client_on(made.settings(tmp_path, made.record()).model_copy(update={"systems": {}})) as client:
+        page = client.get("/").text
+    assert '<option value="" selected>Choose one</option>' in page
+    assert page.count(" selected>") == 1
 
 
 def test_there_is_nothing_to_run_when_every_query_has_a_result(client: TestClient) -> None:

@@ -37,7 +37,7 @@ def test_ask(client: TestClient) -> None:
     assert [(s.value, s.usable) for s in page.systems] == [("system:shop", False)]
     assert page == AskPage(
         report="",
-        chosen="incident:shop-0001",
+        chosen="system:shop",
         systems=page.systems,
         recorded=(
             Choice("incident:shop-0001", "shop · the basket page hangs for ages, then it says try again"),

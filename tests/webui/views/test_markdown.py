@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from markdown_it import MarkdownIt
 
+from revelio.presentation.facts import written
 from tests.webui import made
 from tests.webui.pages.test_pages import asked, queries
 from webui.views.answer_contexts import AnswerPage
@@ -28,7 +29,7 @@ def test_the_summary_says_what_was_asked_found_and_run(client: TestClient) -> No
     client.post(f"{address}/feedback", data={"query_id": query, "verdict": "found", "note": "a quota was cut"})
     page = page_of(client, address)
     lines = page.summary.splitlines()
-    assert lines[0].startswith(f"Revelio suspects **{page.verdict.suspects[0].component}** (")
+    assert lines[0].startswith(f"**{written(page.verdict.words)}** Next: ")
     assert f"> {made.REPORT}" in lines
     assert f"- Answer: http://testserver{address}" in lines
     assert "Cause: a quota was cut" in lines
@@ -60,6 +61,35 @@ def test_markup_in_a_report_or_a_cause_is_shown_as_text(client: TestClient, path
     assert html.unescape(rendered).count(MARKUP) >= 2
     assert "<img" not in rendered and "<script" not in rendered
     assert re.findall(r'href="http://x', rendered) == []
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "# big",
+        "> said",
+        "- one",
+        "+ one",
+        "1. one",
+        "2) one",
+        "===",
+        "---",
+        "~~~ x",
+        "see https://x.test/a",
+        "WWW.x.test",
+        "<https://x.test>",
+        "[a]: https://x.test",
+        "| a | b |",
+    ],
+)
+def test_a_cause_is_no_heading_list_or_link(client: TestClient, cause: str) -> None:
+    address = asked(client, cause)
+    client.post(f"{address}/resolve", data={"cause": cause})
+    text = client.get(f"{address}/post-mortem.md").text
+    line = text.partition("## Cause")[2].splitlines()[2]
+    rendered = MarkdownIt("commonmark").enable("table").render(line)
+    assert html.unescape(rendered) == f"<p>{cause}</p>\n"
+    assert not re.search(r"(?i)https?://|www\.|\w@", line), "GitHub makes links of these"
 
 
 def test_link_and_summary_can_be_taken_without_scripts(client: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""The map names every call, marks what fails, the suspect, and all that calls it."""
+"""The map names every call, marks what fails, the suspect, and what suffers from it."""
 
 from __future__ import annotations
 
@@ -58,15 +58,24 @@ def test_only_calls_that_fail_more_than_before_are_marked() -> None:
     assert [n.name for n in graph.nodes if not n.inside] == ["b", "c", "d", "e"]
 
 
-def test_all_that_calls_the_suspect_is_affected_and_nothing_else() -> None:
-    edges = [("web", "cart"), ("cart", "redis"), ("web", "search"), ("redis", "disk")]
-    assert affected(edges, ["redis"]) == {"web", "cart"}
-    graph = service_map(seen(*(f"{a}->{b}" for a, b in edges)), ["redis"])
+def test_only_what_does_worse_on_its_way_to_the_suspect_is_affected() -> None:
+    edges = [("web", "cart"), ("cart", "redis"), ("web", "search"), ("search", "redis"), ("redis", "disk"), ("admin", "cart")]
+    assert affected(edges, ["redis"]) == {"web", "cart", "search", "admin"}
+    spans = (
+        SpanStat(Entity("edge", "web->cart"), "web", SpanFigures(10, 0, 1.0, 900.0), SpanFigures(20, 0, 1.0, 90.0)),
+        SpanStat(Entity("edge", "cart->redis"), "cart", SpanFigures(10, 4), SpanFigures(20, 0)),
+        SpanStat(Entity("edge", "search->redis"), "search", SpanFigures(10, 0, 1.0, 95.0), SpanFigures(20, 0, 1.0, 90.0)),
+    )
+    graph = service_map(seen(*(f"{a}->{b}" for a, b in edges), spans=spans), ["redis"])
     assert graph is not None
-    assert {n.name: n.mark for n in graph.nodes} == {
-        **{"cart": "affected", "disk": "", "redis": "suspect"},
-        **{"search": "", "web": "affected"},
-    }
+    assert {n.name: n.mark for n in graph.nodes if n.mark} == {"redis": "suspect", "cart": "affected", "web": "affected"}
+
+
+def test_a_tool_that_watches_is_no_component() -> None:
+    watched = (Entity("capture", "tcpdump"), Entity("service", "cart"))
+    graph = service_map(Evidence(Window(30, 60), Window(0, 30), watched))
+    assert graph is not None
+    assert [n.name for n in graph.nodes] == ["cart"]
 
 
 def test_an_arrow_says_rate_errors_and_latency() -> None:

@@ -1,18 +1,17 @@
-"""What stands in for a tool whose client library is not installed."""
+"""What stands in for a tool that cannot be used: its client library is not installed, or no source has its name."""
 
 from __future__ import annotations
 
-from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
 from revelio.types import Evidence, Query, Result
 
 
-class NotInstalled:
+class UnusableTool:
     """Shows queries as the catalog writes them; whatever needs the backend raises ``SourceError`` with ``reason``."""
 
-    def __init__(self, spec: ToolSpec, reason: str) -> None:
-        self.name = spec.name
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
         self.retrospective = False
         self.reason = reason
 
@@ -29,7 +28,7 @@ class NotInstalled:
         return query.body
 
     def link(self, query: Query, scope: Scope) -> str | None:
-        """None: the address is the client library's to make."""
+        """None: the address is the tool's to make."""
         return None
 
     def run(self, query: Query, scope: Scope) -> Result:
