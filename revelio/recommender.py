@@ -13,7 +13,7 @@ from threading import Lock
 
 from cachetools import LRUCache, cachedmethod
 
-from revelio.candidates import Inventory, candidates, inventory, not_asked
+from revelio.candidates import Inventory, candidates, inventory, more_than, not_asked
 from revelio.catalog import Catalog
 from revelio.encoders.identity_cache import Identity
 from revelio.errors import NotFoundError
@@ -25,6 +25,8 @@ from revelio.ranker.rank_change import RankChange, rank_change
 from revelio.ranker.report_effect import NOT_UNDERSTOOD, report_effect
 from revelio.ranker.rerank import Reranked, rerank
 from revelio.ranker.session import Ranker
+from revelio.retrieval.fleet import LARGEST, Fleets
+from revelio.retrieval.incident_vectors import IncidentVectors
 from revelio.telemetry import traced
 from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
 
@@ -61,13 +63,29 @@ class Recommender:
         """The model's name and version."""
         return self.ranker.name
 
+    @cached_property
+    def incident_vectors(self) -> IncidentVectors:
+        """Turns answers into vectors by which similar ones are found."""
+        return IncidentVectors(self.ranker.encoder.text, self.ranker.encoder.noise)
+
     def with_head(self, head: Head | None, name: str) -> Recommender:
         """The same model under that name, with what ``head`` learned from feedback; without a head, the base model."""
         return Recommender(self.ranker.with_head(head, name), self.catalog)
 
     def candidates(self, incident: Incident) -> tuple[Query, ...]:
-        """The incident's own candidates, else catalog x inventory."""
-        return incident.candidates or self._of_inventory(inventory(incident.evidence))
+        """The incident's own candidates, else catalog x inventory; of large fleets, what is worth asking about."""
+        if incident.candidates:
+            return incident.candidates
+        there = inventory(incident.evidence)
+        return self._of_inventory(self._fleets.chosen(there, incident) if self._large(there) else there)
+
+    @cached_property
+    def _large(self) -> Callable[[Inventory], bool]:
+        return lru_cache(maxsize=8)(lambda there: more_than(self.catalog, there, LARGEST))
+
+    @cached_property
+    def _fleets(self) -> Fleets:
+        return Fleets(self.catalog, self.ranker.encoder.words, self.ranker.encoder.noise)
 
     @cached_property
     def _of_inventory(self) -> Callable[[Inventory], tuple[Query, ...]]:

@@ -59,7 +59,8 @@ class EncodedIncident:
 
     Shapes: ``report [D]``, ``tool_text [K, D]``, ``template_text [T, D]``, ``features [N, F]`` of the candidates,
     ``components [M, G]``; ``tool_of [T]`` is the tool of each template, ``template_of [N]`` the template of each candidate,
-    ``near [N]`` a number for the component of each candidate.
+    ``near [N]`` a number for the component of each candidate. ``retrieved [N]`` are the scores of imported questions that only
+    the report speaks for, NaN for other candidates; None where there are none.
     """
 
     queries: tuple[Query, ...]
@@ -73,6 +74,7 @@ class EncodedIncident:
     template_of: Ints
     components: Floats
     near: Ints
+    retrieved: Floats | None = None
 
     def feature(self, name: str) -> Floats:
         """One feature of all candidates, ``[N]``."""
