@@ -150,8 +150,7 @@ def _cross_validated(
         out = {e.id for e in held}
         rest = [e for e in (*known, *both) if e.id not in out and out.isdisjoint(e.parts)]
         network = _ensemble(rest, held, f"fold-{fold}", replace(arguments, members=1), key, group, log)
-        pairs = [e for e in both if out.issuperset(e.parts)]
-        unseen += [p for e in (*held, *pairs) for p in predict(network, e, group.device)]
+        unseen += [p for e in held for p in predict(network, e, group.device)]
     return unseen
 
 
