@@ -133,7 +133,7 @@ class QueryEncoder:
         self.noise = noise
         self.words = words
         self._static = CachingEncoder(words) if words else None
-        self._names = lru_cache(maxsize=8)(read_names)
+        self._names = lru_cache(maxsize=8)(self._read_names)
         self._candidate_part = cached_by_identity(self._prepare)
         self._evidence_part = cached_by_identity(self._evidence_features)
 
@@ -187,6 +187,10 @@ class QueryEncoder:
             asked=read_templates(candidates.templates, self._static) if self._static else None,
         )
 
+    def _read_names(self, components: tuple[str, ...], operations: tuple[str, ...]) -> Names:
+        assert self.words is not None
+        return read_names(components, operations, self.words, self.text)
+
     def _evidence_features(self, evidence: Evidence, prepared: _Prepared) -> tuple[Floats, Floats, _Story | None]:
         """The features that need no report, ``[N, F]``, the matrix of components, and what a report is compared with."""
         candidates = prepared.candidates
@@ -214,7 +218,7 @@ class QueryEncoder:
             read = {name: features[:, _COLUMN[name]] for name in ("worst", "mean", "present")}
             matched = match(found, candidates, prepared.asked, view.edges, self._static, read)
             operations = tuple(e.name for e in evidence.entities if e.kind == "operation")
-            story = _Story(view, self._names(view.components, operations, self.words, self.text), matched)
+            story = _Story(view, self._names(view.components, operations), matched)
         return features, components, story
 
 
