@@ -101,7 +101,8 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     if not service.systems:
         remedy = "`revelio init` finds backends; `revelio testbed up shop` starts an application to try"
         yield Finding("live systems", "absent", "none is set up", remedy)
-    yield from _live_systems(service, examined)
+    else:
+        yield from _live_systems(service, examined)
     yield from _optional_parts()
 
 
