@@ -8,7 +8,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
@@ -40,6 +50,10 @@ class Backend(AccessSettings):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     url: str = Field(description="Address that Revelio queries, for example http://prometheus:9090")
+    hosts: list[str] = Field(
+        [],
+        description="Addresses of several nodes of one Elasticsearch, besides `url` or in place of it: one stands in for another",
+    )
     product: str = Field(
         "", description="What it is, such as `loki`, where its name does not say so: a system may have several of one kind"
     )
@@ -64,6 +78,19 @@ class Backend(AccessSettings):
         description="Index, or pattern of indices, of the logs (elasticsearch, opensearch); `logs-PROJECT` when empty",
     )
     profile: ProfileSettings = Field(default_factory=ProfileSettings, description="What discovery is not to find out itself")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_host(cls, given: object) -> object:
+        """Who names hosts need not repeat one of them as url."""
+        if isinstance(given, dict) and "url" not in given and isinstance(given.get("hosts"), list) and given["hosts"]:
+            return {"url": given["hosts"][0], **given}
+        return given
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """``url`` and ``hosts``, each once."""
+        return tuple(dict.fromkeys(address.rstrip("/") for address in (self.url, *self.hosts)))
 
 
 class OidcSettings(BaseModel):

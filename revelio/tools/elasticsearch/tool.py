@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
-from urllib.parse import quote
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
@@ -17,7 +16,8 @@ from revelio.tools.base import Limits, Scope
 from revelio.tools.elasticsearch import query as log_query
 from revelio.tools.elasticsearch.fields import Fields, find_fields
 from revelio.tools.elasticsearch.search import BEFORE, NOW, PROBLEM_LEVELS, comparing, line_in, lines_of, over_time
-from revelio.tools.fetch import Fetcher, StatusError
+from revelio.tools.elasticsearch.store import ElasticsearchStore, Store
+from revelio.tools.fetch import StatusError
 from revelio.tools.log_patterns import Lines, level_of, mine
 from revelio.tools.log_views import Counts
 from revelio.tools.placeholders import Tree, tree
@@ -33,6 +33,7 @@ class ElasticsearchLogs:
     """The ``elasticsearch`` tool: log documents of the index that the settings name, or ``logs-<project>``."""
 
     title = "Elasticsearch"
+    store: Callable[[str, Backend, Limits], Store] = ElasticsearchStore
 
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
@@ -40,12 +41,12 @@ class ElasticsearchLogs:
         self.retrospective = True
         self.backend = backend
         self.limits = limits
-        self._fetch = Fetcher(spec.name, backend, limits)
+        self._store = type(self).store(spec.name, backend, limits)
         self._fields: SingleFlightCache[Fields] = SingleFlightCache(16, FRESH_S)
 
     def ping(self) -> str:
         """Its health in a word."""
-        answer = self._answered("/_cluster/health", None)
+        answer = self._answered(self._store.health)
         if "status" not in answer:
             raise SourceError(self.name, f"{self.backend.url} is not Elasticsearch or OpenSearch; is its url right?")
         return f"{self.title}, cluster {answer.get('status', 'in an unknown state')}"
@@ -92,11 +93,11 @@ class ElasticsearchLogs:
 
     def notes(self, project: str) -> tuple[str, ...]:
         """Whether its clock disagrees."""
-        return self._fetch.notes
+        return self._store.notes
 
     def close(self) -> None:
         """Close the connections."""
-        self._fetch.close()
+        self._store.close()
 
     def _known(self, scope: Scope) -> Fields:
         """The fields as they were found last; asks nothing."""
@@ -169,11 +170,11 @@ class ElasticsearchLogs:
         return self._hits(self._search(scope, lines_of(wanted, window, most, self.limits, self._names(scope))), scope)
 
     def _search(self, scope: Scope, request: dict[str, Tree]) -> Mapping[str, Any]:
-        return self._answered(f"/{quote(self._index(scope), safe=',*')}/_search", request)
+        return self._answered(lambda: self._store.search(self._index(scope), request))
 
-    def _answered(self, path: str, request: Mapping[str, Tree] | None) -> Mapping[str, Any]:
+    def _answered(self, ask: Callable[[], object]) -> Mapping[str, Any]:
         try:
-            answer = self._fetch.get(path, {}) if request is None else self._fetch.send(path, request)
+            answer = ask()
         except StatusError as error:
             if error.status == 404:
                 raise SourceError(self.name, f"{error.reason}; are logs shipped to it?") from error
@@ -194,7 +195,7 @@ class ElasticsearchLogs:
 
     def _found(self, index: str) -> Fields | None:
         try:
-            told = self._fetch.get(f"/{quote(index, safe=',*')}/_field_caps", {"fields": "*", "ignore_unavailable": "true"})
+            told = self._store.fields(index)
         except StatusError:  # a role may be kept from mappings; the search itself says what is wrong
             return None
         return find_fields(told)

@@ -16,28 +16,28 @@ ASKED = [
     ("recorded", "opensearch"),
     ("recorded", "elasticsearch"),
     ("real", "opensearch"),
-    pytest.param(("real", "elasticsearch"), marks=pytest.mark.stack),  # it comes in a container
+    ("real", "elasticsearch"),
 ]
 
 
 @pytest.fixture(params=ASKED, ids="-".join)
-def asked(request: pytest.FixtureRequest, httpserver: HTTPServer) -> Iterator[tuple[str, Scope]]:
-    """The address of a store with the same lines in four schemas, and their scope."""
+def asked(request: pytest.FixtureRequest, httpserver: HTTPServer) -> Iterator[tuple[str, str, Scope]]:
+    """The address of a store of that name with the same lines in four schemas, and their scope."""
     how, name = request.param
     if how == "recorded":
         recording = Recording.load(name)
         recording.replay(httpserver)
-        yield httpserver.url_for("").rstrip("/"), recording.scope
+        yield name, httpserver.url_for("").rstrip("/"), recording.scope
     else:
-        with SERVERS[name]() as found:
-            yield found
+        with SERVERS[name]() as (url, scope):
+            yield name, url, scope
 
 
-def test_the_same_lines_are_read_from_every_schema(asked: tuple[str, Scope]) -> None:
+def test_the_same_lines_are_read_from_every_schema(asked: tuple[str, str, Scope]) -> None:
     """One test, so that a real store starts once."""
-    url, scope = asked
+    name, url, scope = asked
     for schema in SCHEMAS:
-        with log_store(url, schema) as tool:
+        with log_store(name, url, schema) as tool:
             seen = tool.snapshot(scope)
             told = {(p.entity.name, p.level): (p.count, p.baseline_count) for p in seen.logs}
             assert told == {("orders", "ERROR"): (20, 0), ("orders", "INFO"): (0, 60)}, schema
