@@ -91,12 +91,19 @@ def real_elasticsearch() -> Iterator[tuple[str, Scope]]:
 
 
 @contextmanager
-def elasticsearch_node(settings: Mapping[str, object], scheme: str = "http") -> Iterator[str]:
-    """The address of an empty Elasticsearch with these settings; of a secured one, without waiting for its health."""
+def elasticsearch_node(
+    settings: Mapping[str, object], prepare: Callable[[Path], None] = lambda home: None, scheme: str = "http"
+) -> Iterator[str]:
+    """The address of an empty Elasticsearch with these settings, once its folder is prepared."""
     packed = ELASTICSEARCH.path()
     if not packed.exists():
         pytest.skip(f"Elasticsearch is not here: download {packed.name} (Maven: {MAVEN}) to {packed.parent}")
-    with node("elasticsearch", lambda folder: shutil.unpack_archive(packed, folder), settings, scheme) as url:
+
+    def unpack(folder: Path) -> None:
+        shutil.unpack_archive(packed, folder)
+        prepare(next(folder.glob("elasticsearch-*")))
+
+    with node("elasticsearch", unpack, settings, scheme) as url:
         yield url
 
 
@@ -137,7 +144,7 @@ def _started(name: str, home: Path, folder: Path) -> Iterator[Callable[[], bool]
         for path in (home, *home.rglob("*")):
             shutil.chown(path, user)
     short = {"opensearch": "OPENSEARCH", "elasticsearch": "ES"}[name]
-    java = {f"{short}_JAVA_OPTS": "-Xms400m -Xmx400m", f"{short}_JAVA_HOME": _java_home(), "HOME": str(home)}
+    java = {f"{short}_JAVA_OPTS": "-Xms400m -Xmx400m", f"{short}_JAVA_HOME": java_home(), "HOME": str(home)}
     with (folder / "node.log").open("wb") as log:
         started = subprocess.Popen(
             ["nice", "bash", str(home / "bin" / name)],
@@ -164,7 +171,8 @@ SERVERS: dict[str, Callable[[], AbstractContextManager[tuple[str, Scope]]]] = {
 }
 
 
-def _java_home() -> str:
+def java_home() -> str:
+    """The folder of the Java that is here."""
     java = Path(shutil.which("java") or "").resolve()
     return str(java.parent.parent)
 
