@@ -18,4 +18,6 @@ class OpenSearch(ElasticsearchLogs):
 
     def page(self, wanted: Tree, scope: Scope, whole: Window) -> str | None:
         """Discover of OpenSearch Dashboards, with the index pattern that ``data_view`` names, else the default one."""
+        if isinstance(wanted, str):  # ES|QL
+            return None
         return links.dashboards_filter(self.backend.link, self.backend.data_view, wanted, whole)

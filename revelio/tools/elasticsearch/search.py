@@ -21,8 +21,8 @@ def comparing(wanted: Tree, scope: Scope, limits: Limits, names: Fields) -> dict
     middle = iso(scope.window.start)
     when: Tree = {"field": names.schema.time, "ranges": [{"key": BEFORE, "to": middle}, {"key": NOW, "from": middle}]}
     return {
-        "query": {"bool": {"filter": [_between(scope.baseline.start, scope.window.end, names), names.translated(wanted)]}},
-        "post_filter": _between(scope.window.start, scope.window.end, names),
+        "query": {"bool": {"filter": [between(scope.baseline.start, scope.window.end, names), names.translated(wanted)]}},
+        "post_filter": between(scope.window.start, scope.window.end, names),
         "aggs": {"when": {"date_range": when}},
         **_lines(limits.rows, limits, names),
     }
@@ -30,7 +30,7 @@ def comparing(wanted: Tree, scope: Scope, limits: Limits, names: Fields) -> dict
 
 def lines_of(wanted: Tree, window: Window, most: int, limits: Limits, names: Fields) -> dict[str, Tree]:
     """The newest lines of one window, and how many there are in all."""
-    query: Tree = {"bool": {"filter": [_between(window.start, window.end, names), names.translated(wanted)]}}
+    query: Tree = {"bool": {"filter": [between(window.start, window.end, names), names.translated(wanted)]}}
     return {"query": query, "track_total_hits": True, **_lines(most, limits, names)}
 
 
@@ -39,7 +39,7 @@ def over_time(wanted: Tree, scope: Scope, limits: Limits, stretch_s: float, name
     histogram: Tree = {"field": names.schema.time, "fixed_interval": f"{stretch_s:.0f}s", "min_doc_count": 1}
     level: Tree = {"field": names.exact(names.schema.level), "size": 10}
     return {
-        "query": {"bool": {"filter": [_between(scope.baseline.start, scope.window.end, names), names.translated(wanted)]}},
+        "query": {"bool": {"filter": [between(scope.baseline.start, scope.window.end, names), names.translated(wanted)]}},
         "aggs": {"level": {"terms": level, "aggs": {"time": {"date_histogram": histogram}}}},
         "size": 0,
         "timeout": f"{limits.seconds:g}s",
@@ -80,5 +80,6 @@ def _lines(most: int, limits: Limits, names: Fields) -> dict[str, Tree]:
     return {"size": most, "sort": newest, "fields": wanted, "_source": False, "timeout": f"{limits.seconds:g}s"}
 
 
-def _between(start: float, end: float, names: Fields) -> Tree:
+def between(start: float, end: float, names: Fields) -> dict[str, Tree]:
+    """The search for all lines from ``start`` to before ``end``, in Unix seconds."""
     return {"range": {names.schema.time: {"gte": iso(start), "lt": iso(end)}}}

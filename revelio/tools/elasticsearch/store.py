@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
+from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits
 from revelio.tools.fetch import Fetcher
@@ -30,6 +31,9 @@ class Store(Protocol):
 
     def search(self, index: str, request: Mapping[str, Any]) -> object:
         """``_search``; the request is written as its body."""
+
+    def esql(self, said: str, filtered: Mapping[str, Any]) -> object:
+        """``_query``: the rows of an ES|QL query over the documents that a search finds."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -68,6 +72,11 @@ class ElasticsearchStore:
         with self._client.asking() as elasticsearch:
             return elasticsearch.search(index=index, **request).body
 
+    def esql(self, said: str, filtered: Mapping[str, Any]) -> object:
+        """Rows."""
+        with self._client.asking() as elasticsearch:
+            return elasticsearch.esql.query(query=said, filter=filtered).body
+
     def close(self) -> None:
         """Close the connections."""
         if "_client" in self.__dict__:
@@ -98,6 +107,10 @@ class OpenSearchStore:
     def search(self, index: str, request: Mapping[str, Any]) -> object:
         """Hits and aggregations."""
         return self._fetch.send(f"/{_quoted(index)}/_search", request)
+
+    def esql(self, said: str, filtered: Mapping[str, Any]) -> object:
+        """Not spoken here."""
+        raise SourceError(self._fetch.source, "the query is in ES|QL, which OpenSearch does not speak; write a mapping")
 
 
 def _quoted(index: str) -> str:

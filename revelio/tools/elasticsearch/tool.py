@@ -13,14 +13,15 @@ from revelio.telemetry import Workers
 from revelio.tools import links
 from revelio.tools import log_views as views
 from revelio.tools.base import Limits, Scope
+from revelio.tools.elasticsearch import esql
 from revelio.tools.elasticsearch import query as log_query
 from revelio.tools.elasticsearch.fields import Fields, find_fields
-from revelio.tools.elasticsearch.search import BEFORE, NOW, PROBLEM_LEVELS, comparing, line_in, lines_of, over_time
+from revelio.tools.elasticsearch.search import BEFORE, NOW, PROBLEM_LEVELS, between, comparing, line_in, lines_of, over_time
 from revelio.tools.elasticsearch.store import ElasticsearchStore, Store
 from revelio.tools.fetch import StatusError
 from revelio.tools.log_patterns import Lines, level_of, mine
 from revelio.tools.log_views import Counts
-from revelio.tools.placeholders import Tree, tree
+from revelio.tools.placeholders import Tree, put, tree, values
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Entity, Evidence, Query, Result, Window
 
@@ -69,6 +70,8 @@ class ElasticsearchLogs:
     def render(self, query: Query, scope: Scope) -> str:
         """The search as Elasticsearch's console takes it."""
         _, wanted = self._question(query, scope)
+        if isinstance(wanted, str):
+            return wanted
         text = json.dumps(comparing(wanted, scope, self.limits, self._known(scope)), indent=2, ensure_ascii=False)
         return f"GET {self._index(scope)}/_search\n{text}"
 
@@ -81,6 +84,8 @@ class ElasticsearchLogs:
 
     def page(self, wanted: Tree, scope: Scope, whole: Window) -> str | None:
         """Kibana Discover; None for a search that neither a data view nor ES|QL can take."""
+        if isinstance(wanted, str):
+            return links.kibana_esql(self.backend.link, wanted, whole)
         if self.backend.data_view:
             return links.kibana_filter(self.backend.link, self.backend.data_view, wanted, whole)
         said = log_query.esql(wanted, self._index(scope))
@@ -89,6 +94,8 @@ class ElasticsearchLogs:
     def run(self, query: Query, scope: Scope) -> Result:
         """Search baseline and window, and read what the view says."""
         view, wanted = self._question(query, scope)
+        if isinstance(wanted, str):
+            return esql.compared(wanted, scope, self.limits.rows, lambda said, window: self._table(said, window, scope))
         return self._views()[view](wanted, scope)
 
     def notes(self, project: str) -> tuple[str, ...]:
@@ -113,6 +120,12 @@ class ElasticsearchLogs:
         }
 
     def _question(self, query: Query, scope: Scope) -> tuple[str, Tree]:
+        """The view and the search; for a question in ES|QL, its text."""
+        if esql.is_esql(query.template.body):
+            said = put(query.template.body.strip(), values(query, scope), log_query.text)
+            if why := esql.refusal(said, self._index(scope)):
+                raise SourceError(self.name, f"the query {why}")
+            return "esql", said
         body = tree(query, scope)
         unknown = sorted(body.keys() - {"view", "query"})
         if unknown:
@@ -168,6 +181,14 @@ class ElasticsearchLogs:
 
     def _lines(self, scope: Scope, wanted: Tree, window: Window, most: int) -> Lines:
         return self._hits(self._search(scope, lines_of(wanted, window, most, self.limits, self._names(scope))), scope)
+
+    def _table(self, said: str, window: Window, scope: Scope) -> esql.Table:
+        within = between(window.start, window.end, self._names(scope))
+        answer = self._answered(lambda: self._store.esql(said, within))
+        try:
+            return esql.table_in(answer)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SourceError(self.name, f"answered in a form that is not Elasticsearch's: {type(error).__name__}") from error
 
     def _search(self, scope: Scope, request: dict[str, Tree]) -> Mapping[str, Any]:
         return self._answered(lambda: self._store.search(self._index(scope), request))

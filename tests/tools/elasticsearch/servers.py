@@ -25,7 +25,7 @@ from revelio.tools.base import Limits, Scope
 from revelio.tools.elasticsearch.opensearch import OpenSearch
 from revelio.tools.elasticsearch.tool import ElasticsearchLogs
 from revelio.tools.registry import probes
-from revelio.types import Window
+from revelio.types import Query, QueryTemplate, Window
 from testbed.images.artifacts import ELASTICSEARCH
 from tests.foreign.programs import free_port
 from tests.tools.conftest import bound, spec
@@ -33,6 +33,8 @@ from tests.tools.programs import CACHE
 from tests.tools.recorded import recorded
 
 MAVEN = "org.elasticsearch.distribution.integ-test-zip:elasticsearch"
+PLUGINS = ELASTICSEARCH.path().parent / "plugins"
+"""Where ES|QL is unpacked (Maven: org.elasticsearch.plugin:x-pack-esql and x-pack-esql-core), which that build lacks."""
 TOOLS = {"opensearch": OpenSearch, "elasticsearch": ElasticsearchLogs}
 SCHEMAS = ("ecs", "otel", "kubernetes", "plain")
 QUESTIONS = [
@@ -43,6 +45,22 @@ QUESTIONS = [
     ("elasticsearch.failing_trace", {"service": "orders"}),
     ("elasticsearch.timeouts", {"service": "orders"}),
 ]
+
+
+BY_SERVICE = Query(
+    QueryTemplate(
+        "own-text",
+        "elasticsearch",
+        "",
+        "",
+        'FROM logs-ecs | WHERE log.level == "error" AND MATCH(message, "refused") | STATS n = COUNT(*) BY service.name',
+    )
+)
+LATEST = Query(
+    QueryTemplate(
+        "own-text", "elasticsearch", "", "", "FROM logs-ecs | KEEP @timestamp, service.name, message | SORT @timestamp DESC"
+    )
+)
 
 
 def document(schema: str, at: float, service: str, level: str, message: str, trace: str, error: str) -> dict[str, Any]:
@@ -101,7 +119,10 @@ def elasticsearch_node(
 
     def unpack(folder: Path) -> None:
         shutil.unpack_archive(packed, folder)
-        prepare(next(folder.glob("elasticsearch-*")))
+        home = next(folder.glob("elasticsearch-*"))
+        if PLUGINS.exists():
+            shutil.copytree(PLUGINS, home / "plugins", dirs_exist_ok=True)
+        prepare(home)
 
     with node("elasticsearch", unpack, settings, scheme) as url:
         yield url
@@ -229,6 +250,9 @@ def _record(name: str) -> None:
             asking.snapshot(scope)
             for template, bindings in QUESTIONS:
                 asking.run(bound(template, **bindings), scope)
+            if (name, schema) == ("elasticsearch", "ecs"):
+                for query in (BY_SERVICE, LATEST):
+                    asking.run(query, scope)
 
 
 if __name__ == "__main__":

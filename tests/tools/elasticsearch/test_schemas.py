@@ -9,7 +9,7 @@ from pytest_httpserver import HTTPServer
 
 from revelio.tools.base import Scope
 from tests.tools.conftest import bound
-from tests.tools.elasticsearch.servers import QUESTIONS, SCHEMAS, SERVERS, log_store
+from tests.tools.elasticsearch.servers import BY_SERVICE, LATEST, PLUGINS, QUESTIONS, SCHEMAS, SERVERS, log_store
 from tests.tools.recorded import Recording
 
 ASKED = [
@@ -52,3 +52,13 @@ def test_the_same_lines_are_read_from_every_schema(asked: tuple[str, str, Scope]
                 assert result.signal == 1.0, (schema, template)
             errors = tool.run(bound("elasticsearch.timeouts", service="orders"), scope)
             assert dict(zip(errors.roles, errors.rows[0], strict=True))["error_type"] == "TimeoutError", schema
+    if name == "elasticsearch" and (PLUGINS.exists() or "localhost" in url):
+        with log_store(name, url, "ecs") as tool:
+            grouped = tool.run(BY_SERVICE, scope)
+            assert grouped.columns == ("n", "service.name", "n before")
+            assert grouped.rows == ((20, "orders", None),)
+            assert grouped.signal == 1.0 and "orders" in grouped.reason
+            latest = tool.run(LATEST, scope)
+            assert latest.columns == ("@timestamp", "service.name", "message")
+            assert len(latest.rows) == 20 and latest.rows[0][1] == "orders"
+            assert latest.summary == "20 lines in 60 s, 60 in the 180 s before" and latest.signal == 0.0
