@@ -32,6 +32,7 @@ _WORDS_BEFORE_BRACKETS = frozenset({"AND", "BY", "IN", "IS", "LIKE", "NOT", "OR"
 _BEGIN = re.compile(r"\s*FROM\s", re.IGNORECASE)
 _SOURCE = re.compile(r'\s*FROM\s+(?:"(?P<quoted>[^"\\\r\n]+)"|(?P<plain>[^\s"|`]+))\s*(?=\||$)', re.IGNORECASE)
 _QUOTED = re.compile(r'"(?:\\[tnr"\\]|[^"\\\r\n])*"|`(?:``|[^`\r\n])*`')
+_PART = re.compile(rf'(?:{_QUOTED.pattern}|[^|"`])+')
 _CALL = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*\(")
 _COUNTED = frozenset({"long", "integer", "unsigned_long"})
 _MEASURED = _COUNTED | {"double"}
@@ -88,7 +89,7 @@ def compared(said: str, scope: Scope, most: int, ask: Callable[[str, Window], Ta
     """The rows of the window. The signal is how many more lines there are, or how much higher a count of STATS is."""
     shown = f"{said} | LIMIT {most + 1}"
     counted = "STATS" in _commands(_bare(said))
-    count = shown if counted else f"{said} | STATS lines = COUNT(*)"
+    count = shown if counted else f"{_found(said)} | STATS lines = COUNT(*)"
     wanted = [(shown, scope.window), (count, scope.baseline), *([] if counted else [(count, scope.window)])]
     with Workers(max_workers=len(wanted)) as pool:
         now, before, *lines = pool.map(lambda asked: ask(*asked), wanted)
@@ -146,6 +147,14 @@ def _commands(bare: str) -> list[str]:
     """The first word behind each pipe."""
     words = (part.split(maxsplit=1) for part in bare.split("|")[1:])
     return [found[0].upper() if found else "" for found in words]
+
+
+def _found(said: str) -> str:
+    """The query without what only orders, cuts and shows the lines that it finds."""
+    parts = [part.strip() for part in _PART.findall(said)]
+    while parts[-1].split()[0].upper() in ("SORT", "LIMIT", "KEEP", "DROP"):
+        parts.pop()
+    return " | ".join(parts)
 
 
 def _cell(value: object) -> Cell:

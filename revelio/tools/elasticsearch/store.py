@@ -1,10 +1,13 @@
-"""The three requests that logs are searched with: Elasticsearch through its official client, OpenSearch over plain HTTP."""
+"""The requests that logs are searched with: to Elasticsearch through its official client, to OpenSearch over plain HTTP.
+
+Each returns the answer's JSON, or raises ``SourceError``: ``StatusError`` for a refusal.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from revelio.errors import SourceError
@@ -14,29 +17,6 @@ from revelio.tools.fetch import Fetcher
 
 if TYPE_CHECKING:
     from revelio.tools.elasticsearch.client import Client
-
-
-class Store(Protocol):
-    """What holds the logs. Each request returns the answer's JSON, or raises ``SourceError`` (``StatusError`` for a refusal)."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Whether its clock disagrees."""
-
-    def health(self) -> object:
-        """``_cluster/health``."""
-
-    def fields(self, index: str) -> object:
-        """``_field_caps`` of all fields of an index."""
-
-    def search(self, index: str, request: Mapping[str, Any]) -> object:
-        """``_search``; the request is written as its body."""
-
-    def esql(self, said: str, filtered: Mapping[str, Any]) -> object:
-        """``_query``: the rows of an ES|QL query over the documents that a search finds."""
-
-    def close(self) -> None:
-        """Close the connections."""
 
 
 class ElasticsearchStore:
@@ -68,12 +48,12 @@ class ElasticsearchStore:
             return elasticsearch.field_caps(index=index, fields="*", ignore_unavailable=True).body
 
     def search(self, index: str, request: Mapping[str, Any]) -> object:
-        """Hits and aggregations."""
+        """Hits and aggregations; the request is written as the body of ``_search``."""
         with self._client.asking() as elasticsearch:
             return elasticsearch.search(index=index, **request).body
 
     def esql(self, said: str, filtered: Mapping[str, Any]) -> object:
-        """Rows."""
+        """The rows of an ES|QL query over the documents that a search finds."""
         with self._client.asking() as elasticsearch:
             return elasticsearch.esql.query(query=said, filter=filtered).body
 
@@ -111,6 +91,9 @@ class OpenSearchStore:
     def esql(self, said: str, filtered: Mapping[str, Any]) -> object:
         """Not spoken here."""
         raise SourceError(self._fetch.source, "the query is in ES|QL, which OpenSearch does not speak; write a mapping")
+
+
+Store = ElasticsearchStore | OpenSearchStore
 
 
 def _quoted(index: str) -> str:

@@ -114,10 +114,10 @@ def test_lines_are_counted_now_and_before(httpserver: HTTPServer) -> None:
     def answer(said: str, before: bool) -> dict[str, Any]:
         if said == f"{ERRORS} | STATS lines = COUNT(*)":
             return table({"lines": "long"}, [2 if before else 300])
-        assert said == f"{ERRORS} | LIMIT 51" and not before
+        assert said == f"{ERRORS} | KEEP message, tags | LIMIT 100 | LIMIT 51" and not before
         return table({"message": "text", "tags": "keyword"}, *[[f"failed {i}", ["a", "b"]] for i in range(51)])
 
-    result = answered(httpserver, answer, ERRORS)
+    result = answered(httpserver, answer, f"{ERRORS} | KEEP message, tags | LIMIT 100")
     assert result.signal == 1.0
     assert result.summary == "300 lines in 30 s, 2 in the 60 s before"
     assert len(result.rows) == 50 and result.truncated
