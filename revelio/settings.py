@@ -138,6 +138,15 @@ class SystemSettings(BaseModel):
     )
     backends: dict[str, Backend] = Field({}, description="Backend by tool name")
 
+    @field_validator("backends")
+    @classmethod
+    def _one_address(cls, backends: dict[str, Backend]) -> dict[str, Backend]:
+        """Only the client of Elasticsearch asks several nodes: elsewhere all but the first would be passed over in silence."""
+        for name, backend in backends.items():
+            if len(backend.addresses) > 1 and (backend.product or name.partition("-")[0]) != "elasticsearch":
+                raise ValueError(f"{name} has several hosts, which only elasticsearch can have; keep one as its url")
+        return backends
+
 
 class RegisteredSystemsSource(PydanticBaseSettingsSource):
     """The systems that `revelio testbed up` registered; every other source wins over them."""

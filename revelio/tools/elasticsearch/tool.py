@@ -198,7 +198,7 @@ class ElasticsearchLogs:
             answer = ask()
         except StatusError as error:
             if error.status == 404:
-                raise SourceError(self.name, f"{error.reason}; are logs shipped to it?") from error
+                raise SourceError(self.name, f"{error.reason}; is its index set right, and are logs shipped to it?") from error
             if error.status in (401, 403):
                 raise
             raise SourceError(self.name, f"refused the search: {error.reason}") from error

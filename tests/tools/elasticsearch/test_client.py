@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from revelio.errors import SourceError
-from revelio.settings import Backend
+from revelio.settings import Backend, SystemSettings
 from revelio.tools.base import Limits
 from revelio.tools.elasticsearch.client import Client
 from revelio.tools.fetch import StatusError, TooLargeError
@@ -110,6 +111,14 @@ def test_nodes_that_are_all_down_are_all_named() -> None:
 def test_the_first_of_the_hosts_is_the_url_where_none_is_given() -> None:
     assert Backend.model_validate({"hosts": ["http://a:9200", "http://b:9200/"]}).addresses == ("http://a:9200", "http://b:9200")
     assert Backend(url="http://a:9200/", hosts=["http://b:9200", "http://a:9200"]).addresses == ("http://a:9200", "http://b:9200")
+
+
+@pytest.mark.parametrize(("name", "product"), [("opensearch", ""), ("elasticsearch", "opensearch"), ("prometheus", "")])
+def test_several_hosts_of_a_source_that_has_one_are_refused(name: str, product: str) -> None:
+    several = {"hosts": ["http://a:9200", "http://b:9200"], "product": product}
+    with pytest.raises(ValidationError, match="has several hosts, which only elasticsearch can have"):
+        SystemSettings.model_validate({"backends": {name: several}})
+    SystemSettings.model_validate({"backends": {"elasticsearch-eu": several | {"product": ""}, name: {"hosts": ["http://a"]}}})
 
 
 KEY = "VuaCfGcBCdbkQm-e5aOx:ui2lp2axTNmsyakw9tvNnw"
