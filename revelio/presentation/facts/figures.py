@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from revelio.anomaly import levels, split
-from revelio.no_fault import PRESENCE
 from revelio.numbers import format_value
+from revelio.presence import is_presence
 from revelio.presentation.facts.fact import Fact, Words, quoted, since
 from revelio.types import Evidence, Query, Series, fill
 
@@ -35,7 +35,7 @@ def figure(query: Query, series: Sequence[Series], evidence: Evidence) -> Fact |
     if now is None:
         return None
     at, component = began(first, evidence), component_of(query, first.entity.name)
-    if metric in PRESENCE and before is not None:
+    if is_presence(metric) and before is not None:
         words = f"{component} does not answer as before" if _partly(metric, now) else f"{component} stopped answering"
         return Fact(
             "change",
