@@ -57,7 +57,7 @@ bench: .venv/.run ## speed and memory beside their limits
 
 model: .venv/.dev ## train the bundled model again on the dataset of the repository, and measure it (an hour on two cores)
 	$(BIN)/revelio train --dataset data/three_apps --out var/model --encoder revelio/bundled/model
-	cd var/model && cp manifest.json model_card.md ranker.onnx texts.safetensors background.json ../../revelio/bundled/model
+	cd var/model && cp *.json *.md *.onnx *.safetensors ../../revelio/bundled/model
 	$(BIN)/revelio models replay-set --dataset data/three_apps --out revelio/bundled/replay_set
 	$(BIN)/revelio eval --model revelio/bundled/model --baselines --ablations --runs --json > var/evaluation.json
 	$(BIN)/python -c "import json; found = json.load(open('var/evaluation.json')) | {'missed': []}; \

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
@@ -60,17 +60,54 @@ def candidates(catalog: Catalog, there: Inventory | Iterable[Entity]) -> tuple[Q
     what it is bound to.
     """
     there = there if isinstance(there, Inventory) else Inventory(frozenset(there))
-    names: dict[str, list[str]] = {}
-    for entity in sorted(there.entities):
-        names.setdefault(entity.kind, []).append(entity.name)
+    names = _names(there.entities)
     templates = [t for tool in catalog.tools for t in _of_tool(tool, there.sources)]
-    share = _share([_count(template, names) for template in templates])
-    bound = (
-        Query(template, tuple(sorted(binding.items())))
-        for template in templates
-        for binding in islice(_bindings(template, names), share)
-    )
-    return tuple(query for query in bound if there.held is None or _answerable(query, there.held))
+    return tuple(_bound(templates, names, there, _share([_count(template, names) for template in templates])))
+
+
+def more_than(catalog: Catalog, there: Inventory, limit: int) -> bool:
+    """Whether there are more candidates than ``limit``, without making all of them."""
+    names, templates = _names(there.entities), [t for tool in catalog.tools for t in _of_tool(tool, there.sources)]
+    if sum(_count(template, names) for template in templates) <= limit:
+        return False
+    return next(islice(_bound(templates, names, there, None), limit, None), None) is not None
+
+
+def within(catalog: Catalog, there: Inventory, groups: Iterable[Collection[Entity]], limit: int) -> frozenset[Entity]:
+    """The entities of the first of these groups that together have no more candidates than ``limit``; the first group at least.
+
+    A template counts where something there answers some candidate of it.
+    """
+    held = None if there.held is None else {metric for metric, _ in there.held}
+    templates = [t for tool in catalog.tools for t in _of_tool(tool, there.sources) if held is None or _any_held(t, held)]
+    names: dict[str, list[str]] = {}
+    chosen: set[Entity] = set()
+    for group in groups:
+        new = set(group) - chosen
+        for entity in new:
+            names.setdefault(entity.kind, []).append(entity.name)
+        if chosen and sum(_count(template, names) for template in templates) > limit:
+            break
+        chosen |= new
+    return frozenset(chosen)
+
+
+def _names(entities: Iterable[Entity]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for entity in sorted(entities):
+        names.setdefault(entity.kind, []).append(entity.name)
+    return names
+
+
+def _bound(
+    templates: Iterable[QueryTemplate], names: dict[str, list[str]], there: Inventory, share: int | None
+) -> Iterator[Query]:
+    """The candidates, of each template the first ``share`` bindings."""
+    for template in templates:
+        for binding in islice(_bindings(template, names), share):
+            query = Query(template, tuple(sorted(binding.items())))
+            if there.held is None or _answerable(query, there.held):
+                yield query
 
 
 def not_asked(catalog: Catalog, evidence: Evidence) -> tuple[str, ...]:
@@ -120,6 +157,11 @@ def _answerable(query: Query, held: frozenset[tuple[str, str]]) -> bool:
     if not known or len(known) < len(readings) or not names:
         return True
     return any((_held(r), name) in held for r in known for name in names)
+
+
+def _any_held(template: QueryTemplate, held: Collection[str]) -> bool:
+    """Whether something there has one of the template's readings; where one of them may be silent, it counts as held."""
+    return not template.reads or any(not _kept(r) or _held(r) in held for r in template.reads)
 
 
 def _held(reading: Reading) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextvars
+import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from revelio.candidates import candidates, inventory, not_asked
 from revelio.conventions import Profile, signals
+from revelio.deadline import end, until
 from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.sources import Source
@@ -18,6 +22,9 @@ from revelio.tools.prometheus.tool import Prometheus
 from revelio.tools.seen_at import another
 from revelio.types import Evidence
 from revelio.unreachable import asks_presence
+
+_TIDY_S = 2.0
+"""How long a look may go on when its sources have no more time: all that it waits for is over by then."""
 
 SHOWN = 4
 """Reasons of signals that are not seen that a person is shown."""
@@ -93,6 +100,39 @@ def coverage(system: System, now: float | None = None) -> Coverage:
     return Coverage(
         sources, _signals(profile, evidence), _templates(system, evidence, usable), _notes(system), _to_connect(system)
     )
+
+
+def coverage_of_all(systems: Mapping[str, System], seconds: float) -> dict[str, Coverage | None]:
+    """Look at all systems at once, for so many seconds; None for those whose look was not over by then.
+
+    A source that did not answer in time is named in the coverage of its system.
+    """
+    last = end(seconds)
+    with until(last - _TIDY_S):
+        looks = {name: _in_thread(lambda s=system: coverage(s)) for name, system in systems.items()}  # type: ignore[misc]
+    return {name: _in_time(look, last) for name, look in looks.items()}
+
+
+def _in_thread(look: Callable[[], Coverage]) -> Future[Coverage]:
+    """In a daemon thread: a look that hangs does not keep the process from exiting."""
+    future: Future[Coverage] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            future.set_result(context.run(look))
+        except BaseException as error:  # the caller that waits gets it
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="coverage", daemon=True).start()
+    return future
+
+
+def _in_time(look: Future[Coverage], last: float) -> Coverage | None:
+    try:
+        return look.result(max(0.0, last - time.monotonic()))
+    except TimeoutError:
+        return None
 
 
 def _why(system: System, source: Source, state: ToolState, broken: str) -> str:

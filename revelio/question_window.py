@@ -16,6 +16,9 @@ from revelio.types import Evidence, Series, Window
 LOOK_BACK_S = 12 * 3600.0
 """How far back an onset is looked for where the usual window shows none, in seconds."""
 
+WELL_WITHIN, BEFORE_ONSET = 0.3, 0.1
+"""Shares of the usual window: how long after its start an onset has to be to narrow it, and how long before it that begins."""
+
 REFINED = 12
 """Steps of the long look on both sides of an onset that is looked at again more closely."""
 
@@ -33,7 +36,8 @@ def look(system: System, request: RecommendRequest, now: float) -> Seen:
     """Snapshot the system in the window of a question.
 
     A time that the question names is taken as it is. Else a time in the report is, if it can mean one thing only. Else the
-    window is the usual one, and begins at the onset where a problem that users feel began before it and lasts.
+    window is the usual one, and begins at the onset of a problem that users feel and that lasts: before the usual window, or
+    well within it, where what came earlier would be mixed with it.
     """
     asked = request.time
     mentions = time_mentions(
@@ -53,12 +57,16 @@ def look(system: System, request: RecommendRequest, now: float) -> Seen:
     found = _onset(evidence)
     if found is None or found.until is not None:
         found = _earlier_onset(system, Window(end - LOOK_BACK_S, end)) or found
-    if found is None or found.until is not None or found.at >= scope.window.start:
+    if found is None or found.until is not None:
         return _seen(evidence, end, basis, "", found, mentions)
-    wider = system.snapshot(system.scope_at(TimeRange(since=found.at, at=end), now))
-    if len(wider.missing) > len(evidence.missing):
+    late = found.at - scope.window.start
+    if 0.0 <= late < WELL_WITHIN * scope.window.seconds:
         return _seen(evidence, end, basis, "", found, mentions)
-    return _seen(wider, end, "onset", "", found, mentions)
+    since = found.at if late < 0.0 else found.at - BEFORE_ONSET * scope.window.seconds
+    fitting = system.snapshot(system.scope_at(TimeRange(since=since, at=end), now))
+    if len(fitting.missing) > len(evidence.missing):
+        return _seen(evidence, end, basis, "", found, mentions)
+    return _seen(fitting, end, "onset", "", found, mentions)
 
 
 def _seen(

@@ -13,7 +13,7 @@ from threading import Lock
 
 from cachetools import LRUCache, cachedmethod
 
-from revelio.candidates import Inventory, candidates, inventory, not_asked
+from revelio.candidates import Inventory, candidates, inventory, more_than, not_asked
 from revelio.catalog import Catalog
 from revelio.encoders.identity_cache import Identity
 from revelio.errors import NotFoundError
@@ -22,8 +22,11 @@ from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
 from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange, rank_change
+from revelio.ranker.report_effect import NOT_UNDERSTOOD, report_effect
 from revelio.ranker.rerank import Reranked, rerank
 from revelio.ranker.session import Ranker
+from revelio.retrieval.fleet import LARGEST, Fleets
+from revelio.retrieval.incident_vectors import IncidentVectors
 from revelio.telemetry import traced
 from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
 
@@ -60,13 +63,29 @@ class Recommender:
         """The model's name and version."""
         return self.ranker.name
 
+    @cached_property
+    def incident_vectors(self) -> IncidentVectors:
+        """Turns answers into vectors by which similar ones are found."""
+        return IncidentVectors(self.ranker.encoder.text, self.ranker.encoder.noise)
+
     def with_head(self, head: Head | None, name: str) -> Recommender:
         """The same model under that name, with what ``head`` learned from feedback; without a head, the base model."""
         return Recommender(self.ranker.with_head(head, name), self.catalog)
 
     def candidates(self, incident: Incident) -> tuple[Query, ...]:
-        """The incident's own candidates, else catalog x inventory."""
-        return incident.candidates or self._of_inventory(inventory(incident.evidence))
+        """The incident's own candidates, else catalog x inventory; of large fleets, what is worth asking about."""
+        if incident.candidates:
+            return incident.candidates
+        there = inventory(incident.evidence)
+        return self._of_inventory(self._fleets.chosen(there, incident) if self._large(there) else there)
+
+    @cached_property
+    def _large(self) -> Callable[[Inventory], bool]:
+        return lru_cache(maxsize=8)(lambda there: more_than(self.catalog, there, LARGEST))
+
+    @cached_property
+    def _fleets(self) -> Fleets:
+        return Fleets(self.catalog, self.ranker.encoder.words, self.ranker.encoder.noise)
 
     @cached_property
     def _of_inventory(self) -> Callable[[Inventory], tuple[Query, ...]]:
@@ -89,8 +108,8 @@ class Recommender:
         ranked = tuple(_ranked(queries[i], rank, factors(encoded, ranking, i, titles)) for rank, i in enumerate(first, 1))
         answer = self._answer(incident, ranked, ranking.abstain, began)
         if without is not None:
-            return replace(answer, report_effect=_changed(queries[first[0]], queries[int(without.result().order(1)[0])]))
-        return answer if said or not incident.report.strip() else replace(answer, report_effect=_NOT_UNDERSTOOD)
+            return replace(answer, report_effect=report_effect(ranking, without.result()))
+        return answer if said or not incident.report.strip() else replace(answer, report_effect=NOT_UNDERSTOOD)
 
     def find(self, incident: Incident, query_id: str) -> RankedQuery:
         """One candidate with its rank among all; ``NotFoundError`` when no candidate has this id."""
@@ -157,16 +176,6 @@ def _reranked_factors(reranked: Reranked, index: int, titles: Mapping[str, str])
 
 def _ranked(query: Query, rank: int, parts: tuple[Factor, ...]) -> RankedQuery:
     return RankedQuery(query, rank, math.exp(sum(f.log_probability for f in parts)), parts)
-
-
-_NOT_UNDERSTOOD = "The report has no word that the model knows, so that the evidence alone was ranked"
-
-
-def _changed(first: Query, without: Query) -> str:
-    """What the report changed, in a sentence."""
-    if without == first:
-        return "Without the report, the same query would come first"
-    return f"Without the report, another query would come first: {without.title}"
 
 
 def load_recommender(folder: Path, catalog: Catalog) -> Recommender:

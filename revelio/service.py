@@ -17,6 +17,7 @@ from revelio.progress import stop_if_cancelled
 from revelio.recommend_request import RecommendRequest
 from revelio.recommender import Recommender
 from revelio.settings import Settings
+from revelio.similar_incidents import Scope, SimilarIncident, SimilarIncidents, given
 from revelio.sources import unconnected
 from revelio.store import Feedback, HistoryEntry, SavedAnswer, Store, Verdict
 from revelio.store.history import Found, Search, search_history
@@ -50,6 +51,7 @@ class Service(Answering):
         super().__init__(settings, recommender=recommender)
         self.metrics = Metrics()
         self.health = HealthMonitor(self.system)
+        self.similar_incidents = SimilarIncidents(settings, lambda: self.store, lambda: self.recommender)
         if store is not None:
             self.store = store
 
@@ -61,6 +63,7 @@ class Service(Answering):
     def close(self) -> None:
         """Close connections to backends, and the store; ``system`` opens backends again when needed."""
         super().close()
+        self.similar_incidents.close()
         if "store" in self.__dict__:
             self.store.close()
 
@@ -150,6 +153,10 @@ class Service(Answering):
             self.store.load(answer_id)
         self.store.resolutions.resolve(answer_id, cause, query_id, current_actor())
 
+    def similar(self, saved: SavedAnswer, k: int = 3, scope: Scope = "all") -> tuple[SimilarIncident, ...]:
+        """Past incidents like that of a saved answer whose cause is known, most similar first."""
+        return self.similar_incidents.find(given(saved), own=saved.id, k=k, scope=scope)
+
     def history(self, limit: int = 50, before: float | None = None) -> tuple[HistoryEntry, ...]:
         """The latest answers."""
         return self.store.history(limit, before)
@@ -192,6 +199,7 @@ class Service(Answering):
             return
         for name in self.systems:
             self.system(name)
+        self.similar_incidents.refresh()
         latest = {r.system: r for r in self.recorded() if r.report}
         for tool in self.catalog.tools if latest else ():
             unconnected(self.catalog, tool.name)

@@ -30,6 +30,7 @@ from revelio.integration_settings import AlertSettings, SlackSettings, Telemetry
 from revelio.profile_settings import ProfileSettings
 from revelio.redaction import public_address
 from revelio.registered_systems import registered_systems
+from revelio.retrieval_settings import RetrievalSettings
 from revelio.setting_errors import explained, misspelt_variable, unreadable
 
 BUNDLED = Path(str(files("revelio") / "bundled"))
@@ -202,6 +203,7 @@ class Settings(BaseSettings):
     incidents: Path = Field(BUNDLED / "incidents", description="Recorded incidents offered on the page")
     catalog: list[Path] = Field([], description="Catalog files; the bundled ones when empty")
     imports: ImportSettings = Field(default_factory=ImportSettings, description="Questions of one's own")
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings, description="The index of past incidents")
     systems: dict[str, SystemSettings] = Field({}, description="Live systems")
     timeout_s: float = Field(5.0, gt=0, le=600, description="Longest wait for one backend request, in seconds")
     max_report_chars: int = Field(20_000, gt=0, description="Longest report accepted, in characters")

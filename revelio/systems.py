@@ -14,6 +14,7 @@ from revelio.deadline import end, until
 from revelio.discovery.cadence import USUAL_S
 from revelio.errors import SourceError
 from revelio.merged import join, merge
+from revelio.numbers import format_duration
 from revelio.progress import told
 from revelio.redaction import redact
 from revelio.settings import SystemSettings
@@ -35,6 +36,9 @@ INVENTORY_S = 600.0
 
 POINTS = 8
 """The fewest measurements that a window holds."""
+
+PRESENT_S = 120.0
+"""How long after the end of a window what a source knows of now is still of then, in seconds."""
 
 REQUESTS = 2
 """A query may take as long as this many requests in sequence."""
@@ -177,6 +181,10 @@ class System:
         if not results:
             raise next(answer for answer in answers.values() if isinstance(answer, SourceError))
         result = join(results)
+        late = time.time() - where.window.end
+        if late > PRESENT_S and not all(s.tool.retrospective for s in asked if s.name in results):
+            told = f"{result.summary} (its state is as of now, {format_duration(late * 1000.0)} after the time asked about)"
+            result = replace(result, summary=told)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
 
     def _presence(self, source: str) -> Result:

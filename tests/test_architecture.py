@@ -85,3 +85,38 @@ def test_whatever_imports_revelio_turns_the_telemetry_of_onnx_runtime_off(given:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, cwd=ROOT, timeout=60
     )
     assert done.stdout.strip() == "1"
+
+
+RETRIEVAL = {"faiss", "elasticsearch", "bm25s"}
+_FAISS = "from pathlib import Path; from revelio.retrieval.faiss_index import FaissIndex; FaissIndex(Path('/nowhere/i'), 'm', 8)"
+_FLEET = (
+    "from revelio.encoders.report import HashingEncoder; from revelio.retrieval.fleet import index_names; "
+    "index_names(['cart'], HashingEncoder())"
+)
+
+
+@pytest.mark.parametrize("module", ["revelio.service", "revelio.recommender", "webui.app"])
+def test_serving_loads_no_engine_of_retrieval_before_it_is_needed(module: str) -> None:
+    assert not _loaded_by(f"import {module}") & RETRIEVAL
+
+
+def test_an_answer_loads_no_engine_of_retrieval() -> None:
+    ask = (
+        "from revelio.service import Service; from revelio.settings import Settings; "
+        "from revelio.recommend_request import RecommendRequest; service = Service(Settings(database='sqlite://')); "
+        "saved = service.recommend(RecommendRequest('it is slow', incident=service.incidents.ids()[0])); service.similar(saved)"
+    )
+    assert not _loaded_by(ask) & RETRIEVAL
+
+
+@pytest.mark.parametrize(
+    ("statement", "package"),
+    [
+        (_FAISS, "faiss"),
+        (_FLEET, "faiss"),
+        ("import revelio.retrieval.elasticsearch_index", "elasticsearch"),
+        ("from revelio.retrieval.imported_questions import lexical_index; lexical_index(['a b'])", "bm25s"),
+    ],
+)
+def test_retrieval_works_with_the_package_that_it_names(statement: str, package: str) -> None:
+    assert package in _loaded_by(statement)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.candidates import MOST, candidates, inventory, not_asked
+from revelio.candidates import MOST, Inventory, candidates, inventory, more_than, not_asked, within
 from revelio.catalog import Catalog, ToolSpec, bundled_catalog
-from revelio.types import Blank, Entity, Evidence, QueryTemplate, Series, SpanFigures, SpanStat, Window
+from revelio.types import Blank, Entity, Evidence, QueryTemplate, Reading, Series, SpanFigures, SpanStat, Window
 
 
 def catalog(*templates: QueryTemplate) -> Catalog:
@@ -143,3 +145,23 @@ def test_with_very_many_entities_each_template_keeps_the_same_number_first_by_na
 def test_one_template_may_take_what_the_others_leave() -> None:
     some = tuple(Entity("service", f"s{n:06d}") for n in range(MOST - 1))
     assert len(candidates(catalog(template("a"), template("b", service="service")), some)) == MOST
+
+
+def test_counting_stops_at_the_limit_and_agrees_with_what_can_be_asked() -> None:
+    some = Inventory(frozenset(Entity("service", f"s{n}") for n in range(10)))
+    known = catalog(template("a"), template("b", service="service"))
+    assert more_than(known, some, 10)
+    assert not more_than(known, some, 11)
+    read = replace(template("b", service="service"), reads=(Reading("series", "cpu"),))
+    held = replace(some, sources=None, held=frozenset({("cpu", "s3")}))
+    assert len(candidates(catalog(read), held)) == 1
+    assert not more_than(catalog(read), held, 1)
+
+
+def test_groups_are_taken_while_there_is_room_and_the_first_one_always() -> None:
+    known = catalog(template("a", service="service"), template("b", service="service"))
+    groups = [[Entity("service", f"s{n}"), Entity("service", f"t{n}")] for n in range(5)]
+    everything = Inventory(frozenset(itertools.chain(*groups)))
+    assert within(known, everything, groups, 9) == frozenset([*groups[0], *groups[1]])
+    assert within(known, everything, groups, 1) == frozenset(groups[0])
+    assert within(known, everything, [], 9) == frozenset()

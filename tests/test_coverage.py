@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import cast
 
 import pytest
 
 from revelio.catalog import Catalog, bundled_catalog
 from revelio.conventions import signals
-from revelio.coverage import Signals, coverage, reasons
+from revelio.coverage import Signals, coverage, coverage_of_all, reasons
+from revelio.deadline import end
 from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
@@ -73,3 +76,25 @@ def test_each_source_says_what_it_knows_of_itself_and_what_answers_in_its_place(
     assert seen.notes[0] == "Jaeger: its clock is 95 s ahead of the one here"
     assert seen.sources["loki"].detail == "http://l is no Loki: Jaeger answers; name it as backends.jaeger"
     assert asked == [("loki", "http://l")]
+
+
+def test_all_systems_are_looked_at_together_and_one_that_hangs_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging, together = threading.Event(), threading.Barrier(2, timeout=5.0)
+
+    def look(system: object) -> str:
+        if system == "hangs":
+            hanging.wait(5.0)
+        else:
+            together.wait()
+        return f"of {system}"
+
+    monkeypatch.setattr("revelio.coverage.coverage", look)
+    looked = coverage_of_all({name: name for name in ("a", "b", "hangs")}, 1.0)  # type: ignore[misc]
+    hanging.set()
+    assert dict[str, object](looked) == {"a": "of a", "b": "of b", "hangs": None}
+
+
+def test_what_is_asked_has_to_be_over_before_the_look_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("revelio.coverage.coverage", lambda system: end(60.0) - time.monotonic())
+    (left,) = coverage_of_all({"a": None}, 10.0).values()  # type: ignore[dict-item]
+    assert 0.0 < left < 9.0  # type: ignore[operator]

@@ -90,6 +90,22 @@ def test_a_snapshot_joins_what_all_tools_see() -> None:
     assert (seen.window, seen.baseline) == (SCOPE.window, SCOPE.baseline)
 
 
+def test_a_source_that_knows_the_present_alone_says_so_of_the_past() -> None:
+    engine, metrics = FakeTool("engine", retrospective=False), FakeTool("metrics")
+    past, now = SCOPE, Scope("shop", Window(time.time() - 30.0, time.time()), SCOPE.baseline)
+    both = system(engine, metrics)
+    assert "as of now" in both.run(query("engine"), past).summary
+    assert both.run(query("engine"), now).summary == both.run(query("metrics"), past).summary == "ran"
+
+
+def test_the_shortest_history_of_a_kind_of_evidence_counts() -> None:
+    young = Evidence(SCOPE.window, Window(950.0, 970.0), logs=(LogPattern(CART, "ERROR", "x", 1, 0, 980.0),))
+    old = Evidence(SCOPE.window, SCOPE.baseline, series=(Series(CART, "cpu", "", (915.0, 980.0), (2.0, 2.0)),))
+    seen = system(FakeTool("logs", young), FakeTool("metrics", old)).snapshot(SCOPE)
+    assert seen.history == (("logs", 950.0),)
+    assert (seen.baseline_of("logs"), seen.baseline_of("series")) == (Window(950.0, 970.0), SCOPE.baseline)
+
+
 def test_a_tool_that_fails_is_named_and_the_others_still_count() -> None:
     metrics = FakeTool("metrics", does=fail)
     logs = FakeTool("logs", Evidence(SCOPE.window, SCOPE.baseline, (CART,)))

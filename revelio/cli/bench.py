@@ -14,6 +14,9 @@ def bench(
     model: ModelOption = None,
     rounds: Annotated[int, typer.Option("--rounds", min=3, max=1000, help="Repetitions of each measurement.")] = 40,
     system: Annotated[str | None, typer.Option("--system", help="Also time snapshots of this live system.")] = None,
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="Measure the choice among a million candidates instead (a minute, 1 GB).")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Measure speed and memory on this machine with the recorded incidents. Run it on an idle machine.
@@ -23,12 +26,15 @@ def bench(
       revelio bench
       revelio bench --rounds 200 --json
       revelio bench --system shop
+      revelio bench --fleet
     """
     with StepBars() as bars:
         bars.report("load the model", 0, 1)
         from revelio.cli.measure import measure
+        from revelio.cli.measure_fleet import measure_fleet
 
-        figures = measure(open_service(model), rounds, bars.report, system)
+        service = open_service(model)
+        figures = measure_fleet(service, bars.report) if fleet else measure(service, rounds, bars.report, system)
     if json:
         emit(figures)
         return

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from revelio.settings import Settings
 
 State = Literal["good", "absent", "broken"]
+_LOOK_S = 15.0
+"""How long all live systems together are looked at: with the start of the program and the model, at most 20 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,7 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     if not service.systems:
         remedy = "`revelio init` finds backends; `revelio testbed up shop` starts an application to try"
         yield Finding("live systems", "absent", "none is set up", remedy)
-    for name in service.systems:
-        yield from _backends(service, name, examined)
+    yield from _live_systems(service, examined)
     yield from _optional_parts()
 
 
@@ -136,11 +137,22 @@ def _incidents(service: Answering, settings: Settings) -> Finding:
     return Finding("incidents", "good", f"{len(there)} in {settings.incidents}")
 
 
-def _backends(service: Answering, system: str, examined: Examined) -> Iterator[Finding]:
-    from revelio.coverage import coverage
+def _live_systems(service: Answering, examined: Examined) -> Iterator[Finding]:
+    from revelio.coverage import coverage_of_all
+
+    looked = coverage_of_all({name: service.system(name) for name in service.systems}, _LOOK_S)
+    for name, seen in looked.items():
+        if seen is None:
+            told = f"not looked at within {_LOOK_S:g} s: {', '.join(service.system(name).tools) or 'no sources'}"
+            yield Finding(name, "broken", told, "see which of its backends hangs; a smaller timeout_s gives up sooner")
+        else:
+            yield from _backends(name, seen, examined)
+
+
+def _backends(system: str, seen: Coverage, examined: Examined) -> Iterator[Finding]:
     from testbed.stack.project import ORDER
 
-    examined.systems[system] = seen = coverage(service.system(system))
+    examined.systems[system] = seen
     remedy = f"`revelio testbed up {system}` brings it up" if system in ORDER else ""
     failing: State = "absent" if seen.templates.usable else "broken"
     if not seen.sources:

@@ -49,6 +49,14 @@ def evaluate(
     details: Annotated[
         Path | None, typer.Option("--details", help="Also write a line of JSON for each incident and report.")
     ] = None,
+    retrieval: Annotated[
+        bool,
+        typer.Option("--retrieval", help="Score retrieval instead: whether the nearest past incident had the same cause."),
+    ] = False,
+    pairs: Annotated[
+        Path | None,
+        typer.Option("--pairs", help="With --retrieval: also texts against their queries (JSON Lines: text, query, about)."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Score a model on the test splits of a dataset.
@@ -63,12 +71,18 @@ def evaluate(
       revelio eval --dataset data/three_apps --baselines --html report.html
       revelio eval --listening
       revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
+      revelio eval --retrieval --pairs text-to-query.jsonl.xz
 
     --listening scores recorded runs of two faults (data/production, or those in --dataset), pairs made by laying test incidents
     of an application that training never saw over each other (superposed, not recorded), and these one by one: with the
     report, without it, with that of the other fault, and with nonsense. "Follows either" is the share of pairs whose first
     query is right whichever of both reports is given.
     """
+    if retrieval or pairs:
+        from revelio.cli.evaluate_retrieval import evaluate_retrieval
+
+        evaluate_retrieval(with_catalogs(dataset or [DATASET], catalog), model, pairs, json)
+        return
     from revelio.evaluation.baselines import baselines as simpler
     from revelio.evaluation.runner import TEST_SPLITS
     from revelio.evaluation.runner import evaluate as compare

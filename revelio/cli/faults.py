@@ -100,7 +100,7 @@ def inject(
 ) -> None:
     """Inject one fault and verify that it took effect. Without --for it stays until `revelio faults undo`.
 
-    A kind, place or strength that there is not is refused with those that there are, before anything is done. What does
+    An unknown kind, place or strength is refused before anything is done, and the known ones are listed. What does
     not bite within the kind's time is undone and reported as an error; so is whatever Ctrl-C interrupts.
 
     \b

@@ -6,7 +6,8 @@ import math
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,12 +23,14 @@ from revelio.cli.engine import (
     asked_time,
     choose_place,
     open_answering,
+    open_service,
 )
 from revelio.cli.output import Json, console, emit
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from revelio.similar_incidents import SimilarIncident
     from revelio.types import Evidence, RankedQuery, Recommendation
 
 _BAR = 20
@@ -45,6 +48,7 @@ def recommend(
     since: SinceOption = "",
     at: AtOption = "",
     window: WindowOption = "",
+    similar: Annotated[bool, typer.Option("--similar", help="Also show past incidents like this one, with causes.")] = False,
     model: ModelOption = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also show each query's text, how its probability comes about, and links.")
@@ -62,9 +66,11 @@ def recommend(
       revelio recommend "orders are stuck" --since 14:20
       revelio recommend "cart was empty" --at "yesterday 18:05" --window 20m
       revelio recommend --incident shop-1a2b3c4d5e --run
+      revelio recommend "cart is empty after login" --system shop --similar
       pbpaste | revelio recommend - --json
     """
-    service = open_answering(model)
+    keeping = open_service(model) if similar else None  # past answers are in the store, which plain questions do without
+    service = keeping or open_answering(model)
     report = sys.stdin.read() if text == "-" else text
     place = choose_place(service, system, incident)
     if report is None:
@@ -74,15 +80,36 @@ def recommend(
     asked = asked_time(since, at, window)
     zone = datetime.now().astimezone().tzinfo
     answer = service.rank(RecommendRequest(report, *place, k=k, run=run, time=asked, zone=zone))
+    past = keeping.similar_incidents.find(answer) if keeping else None
+    service.close()
     if json:
         from revelio.presentation import recommendation_json
 
-        emit(recommendation_json(answer.incident.id, answer, recorded=incident, panels=True))
+        view = recommendation_json(answer.incident.id, answer, recorded=incident, panels=True).model_dump(mode="json")
+        emit(view if past is None else view | {"similar": [asdict(one) for one in past]})
         return
     asked_again = (("--since", since), ("--at", at), ("--window", window))
     named = ["--incident", incident] if incident else ["--system", answer.incident.system]
     where = shlex.join((*named, *(word for option in asked_again if option[1] for word in option)))
     _show(console(), answer, where, recorded=bool(incident), verbose=verbose)
+    if past is not None:
+        _show_similar(console(), past)
+
+
+def _show_similar(screen: Console, past: Sequence[SimilarIncident]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    screen.print()
+    screen.print(Text("Similar incidents" if past else "No similar incident with a known cause", "bold"))
+    for one in past:
+        when = time.strftime("%Y-%m-%d", time.localtime(one.saved_at))
+        screen.print(Text(f"  {one.similarity:.2f}  {one.system} · {when} · {' '.join(one.report.split())[:120]}"))
+        for label, words in (("Cause", one.cause), ("Shown by", f"{one.query}  [{one.tool}]" if one.query else "")):
+            if words:
+                screen.print(Padding(Text(f"{label}: {words}"), (0, 0, 0, 8)))
+        for line in one.query_text.splitlines():
+            screen.print(Text(f"        {line}", "green"), soft_wrap=True)
 
 
 def _show(screen: Console, answer: Recommendation, where: str, *, recorded: bool, verbose: bool) -> None:

@@ -19,6 +19,7 @@ from revelio.conventions.reference import reference as conventions_page
 from revelio.evaluation.markdown import page as figures_page
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
 from revelio.profile_settings import ProfileSettings
+from revelio.retrieval_settings import RetrievalSettings
 from revelio.settings import BUNDLED, Backend, LearningSettings, OidcSettings, Settings, SystemSettings
 
 WIDTH = 100
@@ -68,6 +69,7 @@ def settings_page() -> str:
             ),
             _table("Sign-in through an identity provider: `[oidc]`", OidcSettings, "REVELIO_OIDC__{}"),
             _table("Learning from feedback: `[learning]`", LearningSettings, "REVELIO_LEARNING__{}"),
+            _table("Similar past incidents: `[retrieval]`", RetrievalSettings, "REVELIO_RETRIEVAL__{}"),
             _table("The Slack bot: `[slack]`", SlackSettings, "REVELIO_SLACK__{}"),
             _table("Alerts: `[alerts]`", AlertSettings, "REVELIO_ALERTS__{}"),
             _table("Telemetry: `[telemetry]`", TelemetrySettings, "REVELIO_TELEMETRY__{}"),

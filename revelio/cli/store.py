@@ -24,7 +24,31 @@ def group() -> typer.Typer:
     app.command("backup")(backup)
     app.command("restore")(restore)
     app.command("migrate")(migrate)
+    app.command("reindex")(reindex)
     return app
+
+
+def reindex(json: Json = False) -> None:
+    """Index all past incidents with a known cause again, for the model that answers now. Meanwhile the old index serves.
+
+    The index is kept up to date by itself; this fills one that other servers will share, or checks that it can be reached.
+
+    \b
+    Examples:
+      revelio store reindex
+    """
+    from revelio.cli.engine import open_service
+
+    service = open_service()
+    try:
+        with StepBars() as bars:
+            count = service.similar_incidents.rebuild(bars.report)
+    finally:
+        service.close()
+    if json:
+        emit({"incidents": count, "engine": service.settings.retrieval.engine})
+    else:
+        say(f"{count} past incidents with a known cause are indexed by {service.settings.retrieval.engine}")
 
 
 def prune(

@@ -52,7 +52,7 @@ def train(
             help="Train on two faults at once, too: each incident laid over so many others, so that the report counts.",
         ),
     ] = 2,
-    epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 20,
+    epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 45,
     catalog: Annotated[
         list[Path] | None,
         typer.Option("--catalog", help="Catalog file; of several datasets each takes one, and `bundled` is the bundled one."),

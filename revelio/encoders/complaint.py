@@ -1,6 +1,7 @@
 """Where in the system a report points: which components it names, and what deviates below them in the call graph.
 
-Words of the report meet words of names one by one (late interaction; Khattab & Zaharia, 2020). What the report names is then
+Words of the report meet words of names one by one (late interaction; Khattab & Zaharia, 2020), and its vector meets theirs, where
+words do not meet. What the report is about is then
 followed along the calls by a walk with restarts, as in personalised PageRank: once along all calls, and once along those that
 deviate (MonitorRank; Kim et al., 2013). Compared with the same walks without a report, they tell what the report adds.
 """
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.encoders.evidence import EvidenceIndex, component, squash
-from revelio.encoders.report import Floats
+from revelio.encoders.report import Floats, TextEncoder
 from revelio.encoders.static_words import WordEncoder, Words
 
 Ints = NDArray[np.int64]
@@ -24,14 +25,14 @@ PLACE = (
     *("mention", "operation_mention", "mention_rank", "mention_gap"),
     *("reach", "reach_lift", "suspect", "suspect_rank", "suspect_lift"),
 )
-"""Of a component: how clearly the report mentions it, and an operation of it; its rank and its distance from the clearest by the
-larger of both; the share of the walk that ends there along all calls, and how much more that is than without a report; the same
-along calls that deviate, with its rank."""
+"""Of a component: how clearly the report mentions it, and an operation of it, by words; its rank by likeness to the report, and
+its distance from the most alike; the share of the walk that ends there along all calls, and how much more that is than without
+a report; the same along calls that deviate, with its rank."""
 COMPLAINT = (*PLACE, *(f"from_{name}" for name in PLACE))
 """The columns of a target: those of its component and, for an edge, of the component that calls it."""
 
-_SHARPNESS = 8.0
-"""How much more probable the walk begins at a component whose score is larger by 1."""
+MOST_NAMES = 2_000
+"""Of more names no vectors are computed: their words alone count."""
 _FOLLOW, _STEPS = 0.7, 6
 """The probability of following a call, and the steps after which the walk is cut."""
 _CALM = 0.05
@@ -42,16 +43,18 @@ _WORD = re.compile(r"[^\W\d_]{2,}|\d{3}")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The words of components and of their operations: ``text_of [W]`` numbers names, ``owner [N]`` the component of each name,
-    ``operation [N]`` whether it is that of an operation, ``telling [W]`` how much a word tells among all names."""
+    """The words of components and of their operations: ``owner [N]`` is the component of each name, ``operation [N]`` whether it
+    is that of an operation, ``telling [W]`` how much a word tells among all names, ``vectors [N, D]`` are those of names; None
+    for too many."""
 
     words: Words
     owner: Ints
     operation: NDArray[np.bool_]
     telling: Floats
+    vectors: Floats | None
 
 
-def read_names(components: Sequence[str], operations: Sequence[str], words: WordEncoder) -> Names:
+def read_names(components: Sequence[str], operations: Sequence[str], words: WordEncoder, sentences: TextEncoder) -> Names:
     """``operations`` are named ``component: name``; those of unknown components are left out."""
     line = {name: i for i, name in enumerate(components)}
     own = [o for o in operations if component(o) in line]
@@ -63,7 +66,8 @@ def read_names(components: Sequence[str], operations: Sequence[str], words: Word
         owners_of.setdefault(word, set()).add(int(owner[text]))
     spread = np.array([len(owners_of[w]) for w in found.spelled], dtype=np.float32)
     telling = found.weight * np.log((1.0 + len(components)) / spread).astype(np.float32)
-    return Names(found, owner, np.arange(len(texts)) >= len(components), telling)
+    vectors = sentences.encode([*components, *own]) if len(texts) <= MOST_NAMES else None
+    return Names(found, owner, np.arange(len(texts)) >= len(components), telling, vectors)
 
 
 def spoken(words: Words) -> Words:
@@ -83,8 +87,11 @@ def shared(names: Words, telling: Floats, count: int, report: Words) -> Floats:
     return np.asarray(found / np.maximum(total, 1e-6))
 
 
-def complaint(view: EvidenceIndex, names: Names, report: Words) -> Floats:
-    """``[M + 1, len(PLACE)]`` of the components of ``view``; the last row, of zeros, is no component. Without words: zeros."""
+def complaint(view: EvidenceIndex, names: Names, report: Words, vector: Floats) -> Floats:
+    """``[M + 1, len(PLACE)]`` of the components of ``view``; the last row, of zeros, is no component. Without words: zeros.
+
+    ``vector`` is that of the report.
+    """
     size = len(view.components)
     found = np.zeros((size + 1, len(PLACE)), dtype=np.float32)
     if not size or not len(report.spelled):
@@ -93,8 +100,10 @@ def complaint(view: EvidenceIndex, names: Names, report: Words) -> Floats:
     own, of_operations = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
     np.maximum.at(own, names.owner[~names.operation], score[~names.operation])
     np.maximum.at(of_operations, names.owner[names.operation], score[names.operation])
-    named = np.maximum(own, of_operations)
-    begin = np.exp(_SHARPNESS * (named - named.max())).astype(np.float64)
+    alike = score if names.vectors is None else names.vectors @ vector
+    named = np.full(size, -np.inf)
+    np.maximum.at(named, names.owner, (alike - alike.mean()) / max(1e-6, float(alike.std())))
+    begin = np.exp(named - named.max())
     begin /= begin.sum()
     everywhere = np.full(size, 1.0 / size)
     calls = _calls(view)

@@ -59,7 +59,8 @@ class EncodedIncident:
 
     Shapes: ``report [D]``, ``tool_text [K, D]``, ``template_text [T, D]``, ``features [N, F]`` of the candidates,
     ``components [M, G]``; ``tool_of [T]`` is the tool of each template, ``template_of [N]`` the template of each candidate,
-    ``near [N]`` a number for the component of each candidate.
+    ``near [N]`` a number for the component of each candidate. ``retrieved [N]`` are the scores of imported questions that only
+    the report speaks for, NaN for other candidates; None where there are none.
     """
 
     queries: tuple[Query, ...]
@@ -73,6 +74,7 @@ class EncodedIncident:
     template_of: Ints
     components: Floats
     near: Ints
+    retrieved: Floats | None = None
 
     def feature(self, name: str) -> Floats:
         """One feature of all candidates, ``[N]``."""
@@ -131,7 +133,7 @@ class QueryEncoder:
         self.noise = noise
         self.words = words
         self._static = CachingEncoder(words) if words else None
-        self._names = lru_cache(maxsize=8)(read_names)
+        self._names = lru_cache(maxsize=8)(self._read_names)
         self._candidate_part = cached_by_identity(self._prepare)
         self._evidence_part = cached_by_identity(self._evidence_features)
 
@@ -148,7 +150,7 @@ class QueryEncoder:
         _add_text_features(features, prepared, incident.report, report)
         if story is not None and self.words is not None and self._static is not None:
             said = spoken(self.words.words([incident.report]))
-            about = of_targets(complaint(story.view, story.names, said), story.view, candidates.here, candidates.caller)
+            about = of_targets(complaint(story.view, story.names, said, report), story.view, candidates.here, candidates.caller)
             features[:, _COMPLAINT] = about[candidates.target_of]
             similar = features[:, _COLUMN["template_similarity"]]
             vector = self._static.encode([incident.report])[0]
@@ -185,6 +187,10 @@ class QueryEncoder:
             asked=read_templates(candidates.templates, self._static) if self._static else None,
         )
 
+    def _read_names(self, components: tuple[str, ...], operations: tuple[str, ...]) -> Names:
+        assert self.words is not None
+        return read_names(components, operations, self.words, self.text)
+
     def _evidence_features(self, evidence: Evidence, prepared: _Prepared) -> tuple[Floats, Floats, _Story | None]:
         """The features that need no report, ``[N, F]``, the matrix of components, and what a report is compared with."""
         candidates = prepared.candidates
@@ -212,7 +218,7 @@ class QueryEncoder:
             read = {name: features[:, _COLUMN[name]] for name in ("worst", "mean", "present")}
             matched = match(found, candidates, prepared.asked, view.edges, self._static, read)
             operations = tuple(e.name for e in evidence.entities if e.kind == "operation")
-            story = _Story(view, self._names(view.components, operations, self.words), matched)
+            story = _Story(view, self._names(view.components, operations), matched)
         return features, components, story
 
 

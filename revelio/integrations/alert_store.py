@@ -99,10 +99,13 @@ class AlertStore:
             raise NotFoundError(f"no alert {incident} was taken here; GET /api/v1/webhooks/incidents lists those there are")
         return found
 
-    def latest(self, limit: int = 50) -> tuple[AlertIncident, ...]:
-        """The latest incidents, newest first."""
+    def latest(self, limit: int = 50, past: int | None = None) -> tuple[AlertIncident, ...]:
+        """The latest incidents, newest first; with ``past`` (an id) those before that one."""
+        wanted = select(*_COLUMNS).order_by(ALERTS.c.id.desc()).limit(limit)
+        if past is not None:
+            wanted = wanted.where(ALERTS.c.id < past)
         with as_store_error("read the alerts"), self._engine.connect() as connection:
-            rows = connection.execute(select(*_COLUMNS).order_by(ALERTS.c.id.desc()).limit(limit)).all()
+            rows = connection.execute(wanted).all()
         return tuple(AlertIncident(*row) for row in rows)
 
     def waiting(self) -> tuple[int, ...]:

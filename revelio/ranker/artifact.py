@@ -66,6 +66,7 @@ class Manifest(BaseModel):
     reads: dict[str, tuple[Reading, ...]] = {}
     abstain_slope: float
     abstain_offset: float
+    temperature: float = 1.0
     metrics: dict[str, float]
     packages: dict[str, str]
     files: dict[str, str]
@@ -73,7 +74,7 @@ class Manifest(BaseModel):
     @property
     def calibration(self) -> Calibration:
         """The fitted calibration."""
-        return Calibration(self.abstain_slope, self.abstain_offset)
+        return Calibration(self.abstain_slope, self.abstain_offset, self.temperature)
 
 
 def save_manifest(folder: Path, manifest: Manifest) -> None:

@@ -39,10 +39,11 @@ class Logits:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Platt scaling of the abstain logit, fitted on out-of-fold predictions."""
+    """Platt scaling of the abstain logit and a temperature of all others, fitted on systems left out of training."""
 
     abstain_slope: float = 1.0
     abstain_offset: float = 0.0
+    temperature: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Ranking:
 
 def rank(encoded: EncodedIncident, logits: Logits, calibration: Calibration, temperature: float = 1.0) -> Ranking:
     """Normalise each level among the existing candidates; a higher ``temperature`` flattens the distribution."""
-    template = encoded.template_of
+    template, temperature = encoded.template_of, temperature * calibration.temperature
     return Ranking(
         queries=encoded.queries,
         log_tool=_log_softmax(logits.tool / temperature, np.zeros_like(logits.tool, dtype=np.int64))[encoded.tool_of[template]],

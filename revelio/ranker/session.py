@@ -20,7 +20,9 @@ from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
 from revelio.encoders.static_words import StaticWords
 from revelio.errors import ArtifactError
 from revelio.ranker.head import Head
+from revelio.ranker.retrieved import by_report
 from revelio.ranker.scoring import Calibration, Logits, Ranking, humble, penalized, rank
+from revelio.retrieval.imported_questions import ImportedQuestions
 from revelio.types import Incident, Query
 
 INPUTS = (
@@ -65,6 +67,7 @@ class Ranker:
         self._words = words
         self._reports = CachingEncoder(text, size=_REPORTS)
         self.encoder = QueryEncoder(CachingEncoder(text, known=known), tool_texts, noise, nulls, reads, words)
+        self._imported = ImportedQuestions(self.encoder.text)
         self.head: Head | None = None
         self._aside = ThreadPoolExecutor(2, thread_name_prefix="evidence")
 
@@ -82,7 +85,8 @@ class Ranker:
         seen = self._aside.submit(self.encoder.prepare, incident.evidence, queries)
         report = self._reports.encode([incident.report])[0]
         seen.result()
-        return self.encoder.encode(incident, queries, report)
+        encoded = self.encoder.encode(incident, queries, report)
+        return replace(encoded, retrieved=self._imported.scores(incident, queries, report))
 
     def understands(self, report: str) -> bool:
         """Whether a report has a word that the model knows. A model without static words cannot tell, and takes it so."""
@@ -109,7 +113,7 @@ class Ranker:
 
         ``unrun`` are the logits of the same incident before any query was run, where the caller has them.
         """
-        ranking = self.base_ranking(encoded, unrun=unrun)
+        ranking = by_report(self.base_ranking(encoded, unrun=unrun), encoded, encoded.retrieved)
         return ranking if self.head is None else self.head.apply(encoded, ranking)
 
     def base_ranking(self, encoded: EncodedIncident, temperature: float = 1.0, unrun: Logits | None = None) -> Ranking:

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from revelio.errors import NotFoundError, StoreError
 from revelio.store.accounts import Accounts
 from revelio.store.audit import Actor, AuditTrail, audit_row
+from revelio.store.causes import Causes
 from revelio.store.credentials import Sessions, Tokens
 from revelio.store.engine import Database, as_store_error, check
 from revelio.store.entries import ENTRY_COLUMNS, HistoryEntry, Verdict, best_verdict
@@ -90,6 +91,7 @@ class Store:
         self.audit = AuditTrail(self.database)
         self.replays = Replays(self.database)
         self.resolutions = Resolutions(self.database, masked)
+        self.causes = Causes(self.database)
         self._snapshots = Snapshots()
         self._masked = tuple(masked)
 

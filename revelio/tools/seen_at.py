@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from revelio.catalog import Catalog
+from revelio.deadline import end
 from revelio.discovery import machine
 from revelio.errors import SourceError
 from revelio.settings import Backend
@@ -27,9 +29,9 @@ def seen_at(catalog: Catalog, product: str, url: str) -> Seen:
 def another(catalog: Catalog, product: str, url: str) -> str:
     """A sentence on the product of another kind that answers at an address over HTTP; "" where none is known to.
 
-    It is asked without a password: one that wants it is not recognised.
+    It is asked without a password: one that wants it is not recognised. Nothing is asked once the deadline has passed.
     """
-    if not url.startswith(("http://", "https://")):
+    if not url.startswith(("http://", "https://")) or end(TIMEOUT_S) <= time.monotonic():
         return ""
     tools = {p.name: p.tool for p in catalog.products}
     spoken = [name for name, probe in probes().items() if probe.ports and probe.url.startswith("http")]

@@ -31,7 +31,7 @@ class TrainArguments:
     resume: bool = False
     deterministic: bool = False
     seed: int = 0
-    epochs: int = 20
+    epochs: int = 45
     """Maximal epochs; a run with held-out incidents stops early when their loss no longer falls."""
     patience: int = 15
     """Epochs without improvement before it stops."""

@@ -30,6 +30,7 @@ class Example:
     signals: Floats
     parts: tuple[str, ...] = ()
     """The ids of the two incidents that it is superposed from."""
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)

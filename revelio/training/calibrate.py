@@ -1,8 +1,4 @@
-"""Calibrates the no-fault probability on out-of-fold predictions.
-
-The probabilities of queries are not calibrated: the available incidents have the fault kinds of the training set, and a
-temperature fitted on them makes the model overconfident of new kinds (docs/adr/0011).
-"""
+"""Calibrates probabilities on predictions for systems that were left out of training (docs/adr/0014)."""
 
 from __future__ import annotations
 
@@ -13,7 +9,12 @@ import numpy as np
 
 from revelio.encoders.query import EncodedIncident
 from revelio.encoders.report import Floats
-from revelio.ranker.scoring import Calibration, Logits
+from revelio.ranker.scoring import Calibration, Logits, rank
+
+TEMPERATURES = tuple(round(0.5 * 1.1**n, 3) for n in range(16))
+"""Those that are tried, from 0.5 to 2.1."""
+SHOWS_CAUSE = 3
+"""The grade of a query that shows the cause itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,19 @@ class Prediction:
 
 
 def calibrate(predictions: Sequence[Prediction]) -> Calibration:
-    """Platt scaling (1999) of the abstain logit, with smoothed targets. Without predictions: no change."""
+    """Platt scaling (1999) of the abstain logit, with smoothed targets, and the temperature (Guo et al., 2017) at which accepted
+    queries are most probable. Without predictions: no change."""
     slope, offset = _platt([p.logits.abstain for p in predictions], [not p.faulty for p in predictions])
-    return Calibration(slope, offset)
+    return Calibration(slope, offset, _temperature([p for p in predictions if (p.grades >= SHOWS_CAUSE).any()]))
+
+
+def _temperature(predictions: Sequence[Prediction]) -> float:
+    def loss(temperature: float) -> float:
+        chances = (np.exp(rank(p.encoded, p.logits, Calibration(), temperature).log_probability) for p in predictions)
+        right = [chance[p.grades >= SHOWS_CAUSE].sum() for p, chance in zip(predictions, chances, strict=True)]
+        return float(-np.log(np.maximum(right, 1e-9)).mean())
+
+    return float(min(TEMPERATURES, key=loss)) if predictions else 1.0
 
 
 def _platt(logits: Sequence[float], no_fault: Sequence[bool]) -> tuple[float, float]:

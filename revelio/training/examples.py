@@ -41,7 +41,7 @@ def examples(incidents: Iterable[LabelledIncident], catalog: Catalog, text: Text
             continue
         shown = {(r.template, r.bindings): r.result.signal for r in record.results}
         signals = np.array([shown.get((q.template.id, q.bindings), np.nan) for q in queries], dtype=np.float32)
-        found.append(Example(record.id, encodings, grades, faulty, signals))
+        found.append(Example(record.id, encodings, grades, faulty, signals, system=record.system))
     return found
 
 

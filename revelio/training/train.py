@@ -116,6 +116,7 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
         files={},
         abstain_slope=calibration.abstain_slope,
         abstain_offset=calibration.abstain_offset,
+        temperature=calibration.temperature,
     )
     if group.is_main:
         export_network(network, text.dimension, len(FEATURES), len(COMPONENT), out / artifact.RANKER_WEIGHTS)
@@ -137,11 +138,15 @@ def _cross_validated(
     group: ProcessGroup,
     log: TrainingLog,
 ) -> list[Prediction]:
-    """Out-of-fold predictions of each example. Of the superposed ones, ``both``, a fold sees those without a part held out."""
+    """Out-of-fold predictions of each example. Of the superposed ones, ``both``, a fold sees those without a part held out.
+
+    A fold is one system, because that is what a model meets where it is installed; of one system alone, a share of its incidents.
+    """
     unseen: list[Prediction] = []
-    folds = min(arguments.folds, len(known)) if len(known) >= 10 else 0
-    for fold in range(folds):
-        held = known[fold::folds]
+    systems = sorted({e.system for e in known})
+    shares = min(arguments.folds, len(known)) if len(known) >= 10 else 0
+    folds = [[e for e in known if e.system == name] for name in systems] if len(systems) > 1 else []
+    for fold, held in enumerate((folds or [known[n::shares] for n in range(shares)]) if shares else ()):
         out = {e.id for e in held}
         rest = [e for e in (*known, *both) if e.id not in out and out.isdisjoint(e.parts)]
         network = _ensemble(rest, held, f"fold-{fold}", replace(arguments, members=1), key, group, log)

@@ -45,7 +45,7 @@ def test_without_a_terminal_a_step_is_said_when_it_begins_and_when_it_ends(piped
 
 def test_without_a_terminal_a_long_step_is_said_now_and_then(piped: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 1000, 4))
-    monkeypatch.setattr(output.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("revelio.cli.output.time.monotonic", lambda: float(next(clock)))
     with output.StepBars() as bars:
         for done in range(9):
             bars.report(f"train, loss {9 - done}", done, 0)

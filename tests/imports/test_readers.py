@@ -119,7 +119,7 @@ def test_a_runbook_gives_its_queries_and_shows_its_commands() -> None:
     assert (connections.tool, connections.body) == ("prometheus", 'pg_stat_activity_count{job=~"${job}"}')
     assert "for you to run: kubectl -n shop get pods" in connections.shows
     assert connections.credit == 'From your runbook "Payments are slow", section "Is the database busy?".'
-    assert (locks.tool, locks.title) == ("postgres", "Locks")
+    assert (locks.tool, locks.title) == ("postgres", "Payments are slow: Locks")
     assert len(found.problems) == 1
     assert "does more than read" in found.problems[0]
 
@@ -160,3 +160,12 @@ def test_anything_else_is_one_sentence_and_no_error(document: object) -> None:
         found = of(lambda into, read=read: read(document, "odd", into))
         assert found.questions == ()
         assert len(found.problems) <= 1
+
+
+def test_a_question_of_a_runbook_says_what_the_runbook_is_about() -> None:
+    head = "---\ntitle: Slow\nweight: 2\n---\n\n## Meaning\nThe queue grows.\n\n"
+    text = f"{head}## Diagnosis\nHow long it is:\n\n```promql\nqueue_length\n```\n"
+    [question] = of(lambda into: read_runbook(text, "slow.md", into)).questions
+    assert question.title == "Slow: Diagnosis"
+    assert question.shows == "The queue grows. How long it is:"
+    assert question.credit == 'From your runbook "Slow", section "Diagnosis".'

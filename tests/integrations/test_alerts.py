@@ -237,3 +237,17 @@ def test_webhook_that_is_nested_deeply_is_refused(server: Server, source: str, d
 @pytest.mark.parametrize("incident", ["9" * 22, "-1", "0"])
 def test_id_that_no_database_holds_is_refused(server: Server, incident: str) -> None:
     assert server.client.get(f"/api/v1/webhooks/incidents/{incident}").status_code == 422
+
+
+def test_the_list_of_alerts_comes_in_pages(server: Server) -> None:
+    for n in range(5):
+        server.send("alertmanager", {**payload("alertmanager"), "groupKey": f"group {n}"})
+    everything = [incident["id"] for incident in server.incidents()]
+    address, seen = "/api/v1/webhooks/incidents?limit=2", []
+    while address:
+        reply = server.client.get(address)
+        assert len(reply.json()) <= 2
+        seen += [incident["id"] for incident in reply.json()]
+        address = reply.links.get("next", {}).get("url", "")
+    assert seen == everything == sorted(everything, reverse=True)
+    assert len(seen) == 5

@@ -62,7 +62,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 async def whole_story(client: Client) -> None:
     """From a report to feedback, as an assistant would go."""
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    assert set(tools) == {"list_places", "recommend", "run_query", "give_feedback"}
+    assert set(tools) == {"list_places", "recommend", "run_query", "similar_incidents", "give_feedback"}
     assert all(tool.description and tool.output_schema for tool in tools.values())
     assert (await call(client, "list_places"))["incidents"] == ["shop-0001"]
     answer = await call(client, "recommend", report=made.REPORT, incident="shop-0001", k=3)
@@ -71,6 +71,10 @@ async def whole_story(client: Client) -> None:
     evidence = await call(client, "run_query", **where)
     assert 0 <= evidence["signal"] <= 1 and evidence["summary"]
     assert await call(client, "give_feedback", **where, verdict="found", note="it was the quota") == {"kept": True}
+    again = await call(client, "recommend", report=made.REPORT, incident="shop-0001")
+    (past,) = (await call(client, "similar_incidents", recommendation_id=again["recommendation_id"]))["incidents"]
+    assert past["recommendation_id"] == answer["recommendation_id"] and past["query"] == answer["queries"][0]["title"]
+    assert "it was the quota" in past["cause"]
 
 
 async def mistakes(client: Client) -> None:
@@ -89,7 +93,7 @@ async def mistakes(client: Client) -> None:
 
 def test_over_http_from_report_to_feedback(address: str, service: Service) -> None:
     talk(address, whole_story)
-    assert service.answer(service.history()[0].id).feedback[0].verdict == "found"
+    assert service.answer(service.history()[-1].id).feedback[0].verdict == "found"
 
 
 def test_over_http_mistakes_are_told(address: str) -> None:

@@ -233,4 +233,5 @@ def test_a_dull_result_casts_doubt_on_its_tool_unless_another_of_its_results_sta
 )
 def test_an_answer_says_what_the_report_changed(recommender: Recommender, report: str, effect: str) -> None:
     incident = labelled(990, "hog", "alpha").record.incident(report)
-    assert recommender.recommend(incident).report_effect == effect
+    said = recommender.recommend(incident).report_effect
+    assert effect in said if effect else not said

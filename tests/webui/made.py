@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from revelio.anomaly import SIGNIFICANT
 from revelio.candidates import candidates
 from revelio.catalog import Catalog, load_catalog
+from revelio.encoders.report import HashingEncoder
 from revelio.errors import NotFoundError
 from revelio.incidents.exchange import FaultRecord, Record, Report, write_records
 from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange
 from revelio.recommender import Recommender, Reranking
+from revelio.retrieval import IncidentVectors
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.types import (
     Entity,
@@ -157,6 +160,10 @@ class StandIn(Recommender):
     @property
     def model(self) -> str:
         return "stand-in-1"
+
+    @cached_property
+    def incident_vectors(self) -> IncidentVectors:
+        return IncidentVectors(HashingEncoder(), {})
 
     def with_head(self, head: Head | None, name: str) -> Recommender:
         return self

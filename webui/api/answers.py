@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from revelio.presentation import MoveView, ResultView, recommendation_json, result_view
 from revelio.recommend_request import RecommendRequest
+from revelio.similar_incidents import Scope
 from revelio.store import Feedback, SavedAnswer
 from revelio.store.masking import masked_kinds
 from revelio.time_range import time_range
@@ -24,6 +25,7 @@ from webui.api.schemas import (
     IncidentView,
     RecommendationRequest,
     SaidView,
+    SimilarView,
     SystemView,
 )
 from webui.deps import ServiceDep
@@ -84,6 +86,23 @@ def show(recommendation_id: str, service: ServiceDep, panels: Panels = False, or
     for query, move in zip(view.queries, reranked.rank_changes, strict=True):
         query.moved = MoveView(before=move.before, because=move.because)
     return view
+
+
+@api.get(
+    "/recommendations/{recommendation_id}/similar",
+    operation_id="list_similar",
+    response_description="The most similar ones, best first",
+    responses=error_responses(404, 422),
+)
+def list_similar(
+    recommendation_id: str,
+    service: ServiceDep,
+    k: Annotated[int, Query(ge=1, le=50, description="How many at most")] = 3,
+    scope: Annotated[Scope, Query(description="`system`: of the same system; `others`: of all others")] = "all",
+) -> list[SimilarView]:
+    """Past incidents like that of an answer, with their causes and the queries that showed them."""
+    found = service.similar(service.answer(recommendation_id), k, scope)
+    return [SimilarView.model_validate(one, from_attributes=True) for one in found]
 
 
 @api.post(

@@ -84,6 +84,20 @@ class SaidView(FeedbackView):
     by: str = Field(description="Author; empty when accounts are off")
 
 
+class SimilarView(BaseModel):
+    """A past answer like this one whose cause people found."""
+
+    id: str
+    system: str
+    saved_at: float = Field(description="Unix seconds")
+    report: str
+    cause: str = Field(description="In words; empty where nobody wrote it down")
+    query: str = Field(description="The query that showed it; empty where none is known")
+    query_text: str = Field(description="The same in its tool's own language")
+    tool: str
+    similarity: float = Field(description="Cosine of evidence, suspects and report; 1 is the same")
+
+
 class HistoryView(BaseModel):
     """One line of the history."""
 

@@ -3,6 +3,7 @@
 import { busy, cardFor, settle, unreachable } from "./forms.js";
 import { draw, reveal } from "./revelio.js";
 import { say } from "./strings.js";
+import { Idiomorph } from "./vendor/idiomorph/idiomorph.esm.js";
 
 const head = document.querySelector("[data-answer]");
 let revision = head.dataset.revision;
@@ -37,26 +38,27 @@ function onClick(event) {
   if (link && !event.ctrlKey && !event.metaKey && select(link.dataset.select, { focus: true })) event.preventDefault();
 }
 
-// A live part is put in place of the old one unless somebody is typing in it; what was open stays open.
+// Text that was typed and not sent yet.
+function typed(node) {
+  if (node.tagName === "SELECT") return [...node.options].some((o) => o.selected !== o.defaultSelected);
+  return /^(INPUT|TEXTAREA)$/.test(node.tagName) && node.value !== node.defaultValue;
+}
+
+// What was typed, opened or drawn stays when somebody else acts.
+const kept = {
+  beforeNodeMorphed: (old, fresh) => !typed(old) && !(old.dataset?.chart && old.dataset.chart === fresh.dataset?.chart),
+  beforeNodeRemoved: (node) => ![...(node.querySelectorAll?.("input, textarea") ?? [])].some(typed),
+  beforeAttributeUpdated: (name, node) => !(name === "open" && node.tagName === "DETAILS"),
+};
+
+// A live part becomes its new copy.
 function put(fresh) {
   const old = document.getElementById(fresh.id);
   if (!old || old.dataset.rev === fresh.dataset.rev) return;
-  const focused = old.contains(document.activeElement) ? document.activeElement : null;
-  if (focused && /^(INPUT|SELECT|TEXTAREA)$/.test(focused.tagName)) return;
   fresh.classList.toggle("selected", old.classList.contains("selected"));
-  const open = [...old.querySelectorAll("details")].map((d) => d.open);
-  [...fresh.querySelectorAll("details")].forEach((d, i) => { d.open = open[i] ?? d.open; });
-  old.replaceWith(fresh);
-  reveal(fresh);
-  draw(fresh);
-  if (focused) again(fresh, focused)?.focus({ preventScroll: true });
-}
-
-// The new copy of what had the focus, so that a keyboard stays where it was.
-function again(fresh, focused) {
-  if (focused.dataset.select) return fresh.querySelector(`[data-select="${CSS.escape(focused.dataset.select)}"]`);
-  if (focused.dataset.key) return fresh.querySelector(`[data-key="${focused.dataset.key}"]`);
-  return fresh.matches("[tabindex]") ? fresh : fresh.querySelector("a, button");
+  Idiomorph.morph(old, fresh, { callbacks: kept });
+  reveal(old);
+  draw(old);
 }
 
 async function refresh() {
@@ -90,6 +92,7 @@ async function swap(form, fields) {
   const card = form.closest(".card");
   const fresh = await cardFor(form.action, fields);
   if (!fresh) return false;
+  for (const field of form.elements) if ("defaultValue" in field) field.defaultValue = field.value; // it is sent
   delete card.dataset.rev;
   put(fresh);
   await refresh();

@@ -38,12 +38,13 @@ function onSubmit(event) {
   event.preventDefault();
   if (form.getAttribute("aria-busy") === "true") return;
   stampZone(form);
-  if ("wait" in form.dataset && form.elements.about.value.startsWith("system:")) {
-    import("./ask.js").then(({ ask }) => ask());
-    return;
-  }
-  busy(form, event.submitter);
-  reachable().then((there) => (there ? form.submit() : unreachable(form)));
+  const followed = "wait" in form.dataset && form.elements.about.value.startsWith("system:");
+  if (!followed) busy(form, event.submitter);
+  reachable().then((there) => {
+    if (!there) unreachable(form);
+    else if (followed) import("./ask.js").then(({ ask }) => ask());
+    else form.submit();
+  });
 }
 
 function count(box) {

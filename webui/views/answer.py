@@ -98,7 +98,7 @@ def answer_page(
         selected=chosen or (cards[0].query_id if cards else ""),
         timeline=incident_timeline(evidence, suspects),
         map=service_map(evidence, suspects, answer.queries),
-        similar=similar(service, saved, suspects[0] if suspects else "") if with_similar else (),
+        similar=similar(service, saved) if with_similar else (),
         resolution=resolution,
         found=found,
         may_change=may_change,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from revelio.presentation.facts import Words
+from revelio.similar_incidents import SimilarIncident
 from revelio.store import Verdict as Judgement
 from revelio.store.resolutions import Resolution
 from webui.views.contexts import Page
 from webui.views.evidence import EvidenceView
 from webui.views.service_map import ServiceMap
-from webui.views.similar import Similar
 from webui.views.timeline import IncidentTimeline
 from webui.views.verdict import Verdict
 
@@ -98,7 +98,7 @@ class AnswerPage(Page):
     selected: str
     timeline: IncidentTimeline
     map: ServiceMap | None
-    similar: tuple[Similar, ...]
+    similar: tuple[SimilarIncident, ...]
     resolution: Resolution | None
     found: Card | None
     may_change: bool

@@ -18,6 +18,7 @@ from revelio.integrations.alert_store import AlertIncident, Outcome
 from revelio.integrations.alerts import Alert
 from revelio.service import Service
 from revelio.settings import Settings
+from webui.api.paging import LINK, Cursor, Limit, cut, decode, encode, link_next
 from webui.errors import Problem
 from webui.webhooks.authentication import Source, authenticate
 from webui.webhooks.mcp import McpEndpoint
@@ -116,9 +117,14 @@ def _add_alerts(router: APIRouter, runtime: WebhookRuntime) -> None:
             openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}},
         )
 
-    async def list_alerts() -> list[AlertView]:
-        """The latest incidents opened by alerts, newest first."""
-        return [_view(i) for i in await runtime.do(runtime.alerts.store.latest)]
+    async def list_alerts(request: Request, response: Response, limit: Limit = 50, cursor: Cursor = None) -> list[AlertView]:
+        """Incidents opened by alerts, newest first."""
+        place = decode(cursor, int)
+        found = await runtime.do(lambda: runtime.alerts.store.latest(limit + 1, place[0] if place else None))
+        shown, more = cut(found, limit)
+        if more:
+            link_next(request, response, encode(shown[-1].id))
+        return [_view(i) for i in shown]
 
     async def show_alert(incident_id: Annotated[int, Path(ge=1, lt=2**63)]) -> AlertView:
         """One of them, with the id of its answer once that is there."""
@@ -129,8 +135,8 @@ def _add_alerts(router: APIRouter, runtime: WebhookRuntime) -> None:
         list_alerts,
         tags=["webhooks"],
         operation_id="list_alerts",
-        response_description="All of them",
-        responses=_error_responses(503),
+        response_description="One page of them",
+        responses=_error_responses(422, 503) | {200: LINK},
     )
     router.add_api_route(
         "/api/v1/webhooks/incidents/{incident_id}",

@@ -28,6 +28,7 @@ from revelio.types import Evidence, RankedQuery, Result
 log = logging.getLogger(__name__)
 
 _QUERIES = 3
+_SIMILAR = 2
 _PAGE = 200
 _LOCKS = 16
 _PICTURES = 4
@@ -78,7 +79,8 @@ class Answering:
 
     def message(self, saved: SavedAnswer, doing: str = "") -> Message:
         """An answer as a message."""
-        return answer_message(saved, page=self.page(saved.id), doing=doing)
+        similar = self._service.similar(saved, _SIMILAR)
+        return answer_message(saved, page=self.page(saved.id), doing=doing, similar=similar)
 
     def _answer(self, destination: Destination, asked: Asked, system: str) -> None:
         report = asked.report or "what happened here?"

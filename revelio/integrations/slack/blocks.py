@@ -7,11 +7,14 @@ does read, needs escaping. Limits are those of Slack's reference of blocks.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from revelio.clean_text import printable
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
+from revelio.similar_incidents import SimilarIncident
 from revelio.store import Feedback, SavedAnswer, Verdict
 from revelio.types import Evidence, RankedQuery, Result, fill
 
@@ -30,21 +33,25 @@ class Message:
     blocks: tuple[Block, ...]
 
 
-def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "") -> Message:
+def answer_message(saved: SavedAnswer, *, page: str = "", doing: str = "", similar: Sequence[SimilarIncident] = ()) -> Message:
     """The top three queries with buttons, and what has happened to each.
 
-    ``page`` is the address of the whole answer; ``doing`` says what is going on right now.
+    ``page`` is the address of the whole answer; ``doing`` says what is going on right now; ``similar`` are past incidents.
     """
     answer = saved.recommendation
     blocks: list[Block] = [_rich(_head(saved)), _rich([_text(cause_sentence(answer), bold=True)])]
     if saved.recorded is None:
         blocks.append(_rich([_text("\n".join(time_lines(answer)), italic=True)]))
+    if answer.report_effect:
+        blocks.append(_rich([_text(f"{answer.report_effect}.", italic=True)]))
     for name in answer.degraded:
         blocks.append(_rich([_text(f"⚠ {name} did not answer: the ranking has no data from it")]))
     if not answer.queries:
         blocks.append(_rich([_text("No queries: the inventory is empty. `revelio doctor` says which backends answer.")]))
     for ranked in answer.queries[:TOP]:
         blocks += _query(saved, ranked)
+    if similar:
+        blocks.append(_rich(_similar(similar)))
     if doing:
         blocks.append(_rich([_text(doing, italic=True)]))
     if _openable(page):
@@ -131,6 +138,16 @@ def _query(saved: SavedAnswer, ranked: RankedQuery) -> list[Block]:
         blocks.append(_rich([_text("\n".join(done))]))
     blocks.append(_buttons(saved.id, ranked))
     return blocks
+
+
+def _similar(incidents: Sequence[SimilarIncident]) -> list[Block]:
+    found = [_text("Similar incidents\n", bold=True)]
+    for one in incidents:
+        day = datetime.fromtimestamp(one.saved_at, UTC).date().isoformat()
+        cause = f" Cause: {one.cause}." if one.cause else ""
+        shown = f" Shown by: {one.query}." if one.query else ""
+        found.append(_text(f"{cut(f'{one.system}, {day}: “{one.report}”{cause}{shown}', MAX_TEXT)}\n"))
+    return found
 
 
 def _said(said: Feedback) -> str:

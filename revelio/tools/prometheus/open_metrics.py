@@ -7,7 +7,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from revelio.conventions import Profile
 from revelio.conventions.rendering import SEPARATOR, quoted
@@ -41,10 +41,14 @@ REQUESTS = 4
 _NAMES = 400
 """Metrics in one request."""
 
+MOST_METRICS = REQUESTS * _NAMES // 2
+"""Metrics that are screened."""
+
 _FOUND, _MARK = "revelio_metric", "revelio_series"
 _LEFT_OUT = (
     ".*_bucket|.*_created|.*_info|.*_timestamp_seconds|ALERTS.*|scrape_.*|up|prometheus_.*|promhttp_.*"
-    "|process_.*|go_.*|python_gc_.*|nodejs_gc_.*"
+    "|process_.*|go_.*|python_gc_.*|nodejs_gc_.*|net_conntrack_.*|node_(memory|sockstat|netstat|softnet|schedstat|timex)_.*"
+    "|.*_(exporter|collector)_.*|.*_scrape_(duration|error|collector).*"
 )
 
 log = logging.getLogger(__name__)
@@ -88,18 +92,29 @@ class OpenMetrics:
                 raise
             followed = (profile.known[use.convention] for use in profile.uses if use.convention in profile.known)
             covered = {metric for convention in followed for metric in convention.metrics}
-            chosen, total, left = list[str](), 0.0, 0
+            chosen, total, left, large = list[str](), 0.0, 0, 0
             for count, name in sorted((count, labels.get("__name__", "")) for labels, count in counted):
                 if not re.fullmatch(r"[a-zA-Z_]\w*", name) or name in covered:
                     continue
-                if total + count > MOST_SERIES or len(chosen) >= REQUESTS * _NAMES // 2:
+                if len(chosen) >= MOST_METRICS:
                     left += 1
+                    continue
+                if total + count > MOST_SERIES:
+                    large += 1
                     continue
                 total += count
                 chosen.append(name)
-            self.note = f"{left} metrics with more than {MOST_SERIES:,} series together are not screened" if left else ""
+            self.note = "; ".join(_left_out(left, large))
             self._known = (time.monotonic(), tuple(chosen))
             return self._known[1]
+
+
+def _left_out(metrics: int, large: int) -> Iterator[str]:
+    """Why metrics are not screened: there are too many of them, or they have too many series."""
+    if metrics:
+        yield f"{metrics:,} metrics are not screened: at most {MOST_METRICS:,} are, those with the fewest series first"
+    if large:
+        yield f"{large:,} metrics are not screened: all together have more than {MOST_SERIES:,} series"
 
 
 def _screened(instant: Instant, names: Sequence[str], profile: Profile, scope: Scope) -> tuple[tuple[str, str], ...]:

@@ -207,3 +207,15 @@ def test_the_description_is_there_for_programs_and_people(client: TestClient) ->
     for path in description["paths"]:
         assert path in page.text
     assert "HTTPValidationError" not in page.text
+
+
+def test_similar_incidents_come_with_cause_and_query(client: TestClient, answer_id: str) -> None:
+    said = {"query_id": query_id(client, answer_id), "verdict": "found", "note": "the quota was cut"}
+    client.post(f"{ASK}/{answer_id}/feedback", json=said)
+    now = client.post(ASK, json={"report": made.REPORT, "incident": "shop-0001"}).json()["id"]
+    found = {one["id"]: one for one in client.get(f"{ASK}/{now}/similar", params={"k": 50, "scope": "system"}).json()}
+    assert found[answer_id]["cause"] == "the quota was cut"
+    assert found[answer_id]["query"] == client.get(f"{ASK}/{answer_id}").json()["queries"][0]["title"]
+    assert client.get(f"{ASK}/{now}/similar", params={"scope": "others"}).json() == []
+    assert client.get(f"{ASK}/{now}/similar", params={"k": 0}).status_code == 422
+    assert client.get(f"{ASK}/nothing/similar").status_code == 404

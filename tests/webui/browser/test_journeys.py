@@ -43,6 +43,30 @@ def test_two_people_on_one_answer_see_each_others_runs_and_verdicts(browser: Bro
     assert wrong + also_wrong == []
 
 
+def test_text_that_is_typed_stays_when_others_act(browser: Browser, address: str) -> None:
+    incident = httpx.get(f"{address}/api/v1/incidents", timeout=60).json()[0]
+    asked = {"report": incident["report"], "incident": incident["id"]}
+    answer = httpx.post(f"{address}/api/v1/recommendations", json=asked, timeout=60).json()
+    context = browser.new_context(viewport={"width": WIDE, "height": 800})
+    page, wrong = watched(context, address)
+    page.goto(f"{address}/r/{answer['id']}")
+    expect(page.locator(".row .is-anomalous, .row .is-normal")).not_to_have_count(0)
+    page.wait_for_load_state("networkidle")
+    selected(page).get_by_role("button", name="Found it").click()
+    note, cause = selected(page).get_by_label("What was the cause?"), page.locator("#cause")
+    note.fill("half a thought")
+    cause.fill("another half")
+    page.get_by_role("link", name="History").focus()
+    said = f"{address}/api/v1/recommendations/{answer['id']}/feedback"
+    query = page.locator(".card.selected").get_attribute("data-query")
+    httpx.post(said, json={"query_id": query, "verdict": "not_useful", "note": "by somebody else"}, timeout=60).raise_for_status()
+    expect(selected(page).locator(".thanks")).to_contain_text("Saved: not useful")
+    expect(page.locator(".card.selected .remark input[type=text]")).to_have_value("half a thought")
+    expect(cause).to_have_value("another half")
+    context.close()
+    assert wrong == []
+
+
 def test_a_draft_survives_a_reload(context: BrowserContext, address: str) -> None:
     page, _ = watched(context, address)
     page.goto(address)

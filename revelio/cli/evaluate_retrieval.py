@@ -1,0 +1,52 @@
+"""``revelio eval --retrieval``: what similar incidents and imported questions are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from revelio.cli.catalog import settings_catalog
+from revelio.cli.engine import settings_with
+from revelio.cli.output import StepBars, emit, table
+
+if TYPE_CHECKING:
+    from revelio.catalog import Catalog
+
+
+def evaluate_retrieval(parts: Sequence[tuple[Path, Catalog | None]], model: Path | None, pairs: Path | None, json: bool) -> None:
+    """Print the share of incidents whose nearest one had the same cause; with ``pairs`` also nDCG of texts and queries."""
+    from revelio.evaluation.retrieval import AMONG, found_queries, nearest_causes
+    from revelio.incidents.dataset import open_datasets
+    from revelio.ranker.artifact import load_ranker
+    from revelio.recommender import Recommender
+
+    data, default = open_datasets(parts), settings_catalog()
+    tools = data.all_tools(default)
+    recommender = Recommender(load_ranker(settings_with(model).model, tools), tools)
+    found = found_queries(pairs, recommender.ranker.text) if pairs else ()
+    with StepBars() as bars:
+        nearest = nearest_causes(data, default, recommender.recommend, recommender.incident_vectors, bars.report)
+    if json:
+        emit({"nearest_cause": [asdict(one) for one in nearest], "text_to_query": [asdict(one) for one in found]})
+        return
+    by = {(n.split, n.method, n.among): n for n in nearest}
+    rows = []
+    for split, method in sorted(dict.fromkeys((n.split, n.method) for n in nearest), key=lambda pair: pair[0]):
+        of_all = by[split, method, "all"]
+        shares = [_share(by[split, method, among].same_cause) for among in AMONG]
+        rows.append((split, method, of_all.incidents, *shares, _interval(of_all.ci95)))
+    columns = ("split", "method", "incidents", *AMONG, "all, 95 %")
+    table("Nearest past incident: share with the same cause", columns, rows, numbers=range(2, 7))
+    if found:
+        figures = [(f.part, f.method, f.texts, f.queries, _share(f.ndcg10)) for f in found]
+        table("Texts and their queries", ("part", "method", "texts", "queries", "nDCG@10"), figures, numbers=range(2, 5))
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _interval(interval: tuple[float, float]) -> str:
+    return f"{interval[0]:.2f}-{interval[1]:.2f}"
