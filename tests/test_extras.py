@@ -28,7 +28,7 @@ INDIRECT = {
 }
 """Packages that no module names: why they are installed all the same."""
 
-BROUGHT = {"httpcore", "joserfc", "markupsafe", "mcp-types", "pydantic-core", "requests", "slack-sdk"} | {
+BROUGHT = {"elastic-transport", "httpcore", "joserfc", "markupsafe", "mcp-types", "pydantic-core", "requests", "slack-sdk"} | {
     "h11",
     "starlette",
     "urllib3",

@@ -196,7 +196,7 @@ def test_address_that_is_none_and_extra_that_is_missing_are_named(monkeypatch: p
     with pytest.raises(InvalidInputError, match="http://"):
         start_traces("collector:4318")
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
-    with pytest.raises(InvalidInputError, match=r"revelio\[otel\]"):
+    with pytest.raises(InvalidInputError, match="opentelemetry-sdk"):
         start_traces("http://127.0.0.1:4318")
 
 

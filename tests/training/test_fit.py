@@ -141,4 +141,4 @@ def test_two_processes_train_one_model_together(
     lines = [json.loads(line) for line in (out / "training.jsonl").read_text().splitlines()]
     told = [(x["part"], x["epoch"]) for x in lines]
     assert len(told) == len(set(told)), "only the main process writes"
-    assert {part for part, _ in told} == {f"{part}.{n}" for part in ("fold-0", "fold-1", "final") for n in range(3)}
+    assert {part for part, _ in told} == {"fold-0.0", "fold-1.0", *(f"final.{n}" for n in range(3))}

@@ -76,6 +76,7 @@ RULES = (
         "GET /api/openapi.json",
         "GET /api/v1/recommendations",
         "GET /api/v1/recommendations/{recommendation_id}",
+        "GET /api/v1/recommendations/{recommendation_id}/similar",
         "GET /api/v1/recommendations/{recommendation_id}/feedback",
         "GET /api/v1/incidents",
         "GET /api/v1/systems",
