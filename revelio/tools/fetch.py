@@ -188,17 +188,16 @@ class Fetcher:
                     raise LateError
             return Answer(response.status_code, response.headers, body.whole())
 
-    def failure(self, status: int, said: object) -> StatusError:
-        """The error of an HTTP status; ``said`` is the answer's JSON, or its text."""
-        told = said if isinstance(said, str) else _complaint(said)
+    def failure(self, status: int, body: object) -> StatusError:
+        """The error of an HTTP status; ``body`` is the answer's JSON, or its text."""
+        message = body if isinstance(body, str) else _complaint(body)
+        quoted = self._clean(message[:500]).strip()
         if status not in _REFUSED:
-            told = self._clean(told[:500]).strip() or "no reason given"
-            return StatusError(self.source, status, f"{self.url} answered HTTP {status}: {told}")
-        what = self._access.what_is_missing(told) if status == 401 else _REFUSED[status]
-        told = self._clean(told[:500]).strip().partition("\n")[0][:200]
-        return StatusError(
-            self.source, status, f"{self.url} answered HTTP {status}: {what}" + (f" (it says: {told})" if told else "")
-        )
+            return StatusError(self.source, status, f"{self.url} answered HTTP {status}: {quoted or 'no reason given'}")
+        advice = self._access.what_is_missing(message) if status == 401 else _REFUSED[status]
+        quoted = quoted.partition("\n")[0][:200]
+        says = f" (it says: {quoted})" if quoted else ""
+        return StatusError(self.source, status, f"{self.url} answered HTTP {status}: {advice}{says}")
 
     def unreachable(self, error: Exception) -> SourceError:
         """The error of a failure to reach the backend, with what to do about it."""

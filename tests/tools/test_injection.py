@@ -66,9 +66,11 @@ class _Answering(BaseHTTPRequestHandler):
 def _told(path: str) -> object:
     if "/namespaces/" in path:
         return {"items": []}
+    if path.endswith(("/labels", "/values")):
+        return {"status": "success", "data": ["service_name"]}
     if path.startswith("/loki/"):
-        named = path.endswith(("/labels", "/values"))
-        return {"status": "success", "data": ["service_name"] if named else {"resultType": "streams", "result": []}}
+        lines = "streams" if path.endswith("/query_range") else "vector"
+        return {"status": "success", "data": {"resultType": lines, "result": []}}
     return answer_to(path)
 
 

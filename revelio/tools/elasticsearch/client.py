@@ -91,11 +91,12 @@ class Client:
         )
 
     def _failed(self, last: TransportError) -> SourceError:
-        failures = [why for e in (*last.errors, last) if isinstance(why := getattr(e, "__cause__", None), SourceError)]
+        causes = [error.__cause__ for error in (*last.errors, last)]
+        failures = [cause for cause in causes if isinstance(cause, SourceError)]
         if len(failures) == 1:
             return failures[0]
-        told = "; ".join(sorted(why.reason for why in failures)) or type(last).__name__
-        return SourceError(self.source, f"none of its {len(self._nodes)} nodes answers: {told}")
+        reasons = "; ".join(sorted(failure.reason for failure in failures)) or type(last).__name__
+        return SourceError(self.source, f"none of its {len(self._nodes)} nodes answers: {reasons}")
 
 
 class _Node(BaseNode):
@@ -114,9 +115,9 @@ class _Node(BaseNode):
         try:
             with fetch.answered(method, target, content=body, headers={**self.headers, **(headers or {})}) as answer:
                 # The client would print each warning of a server, which is for its operators.
-                told = HttpHeaders({name: value for name, value in answer.headers.items() if name != "warning"})
-                told["content-type"] = "application/json"
-                meta = ApiResponseMeta(answer.status, "1.1", told, 0.0, self.config)
+                kept = HttpHeaders({name: value for name, value in answer.headers.items() if name != "warning"})
+                kept["content-type"] = "application/json"
+                meta = ApiResponseMeta(answer.status, "1.1", kept, 0.0, self.config)
                 return _Response(meta, fetch.parsed(answer) if answer.body else None)
         except TooLargeError:
             raise

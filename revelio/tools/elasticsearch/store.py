@@ -52,10 +52,10 @@ class ElasticsearchStore:
         with self._client.asking() as elasticsearch:
             return elasticsearch.search(index=index, **request).body
 
-    def esql(self, said: str, filtered: Mapping[str, Any]) -> object:
+    def esql(self, query: str, filtered: Mapping[str, Any]) -> object:
         """The rows of an ES|QL query over the documents that a search finds."""
         with self._client.asking() as elasticsearch:
-            return elasticsearch.esql.query(query=said, filter=filtered).body
+            return elasticsearch.esql.query(query=query, filter=filtered).body
 
     def close(self) -> None:
         """Close the connections."""
@@ -88,7 +88,7 @@ class OpenSearchStore:
         """Hits and aggregations."""
         return self._fetch.send(f"/{_quoted(index)}/_search", request)
 
-    def esql(self, said: str, filtered: Mapping[str, Any]) -> object:
+    def esql(self, query: str, filtered: Mapping[str, Any]) -> object:
         """Not spoken here."""
         raise SourceError(self._fetch.source, "the query is in ES|QL, which OpenSearch does not speak; write a mapping")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeVar
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
@@ -38,6 +38,8 @@ from revelio.tools.log_views import Counts
 from revelio.tools.placeholders import Tree, put, tree, values
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Entity, Evidence, LogPattern, Query, Result, Window
+
+_Part = TypeVar("_Part")
 
 SNAPSHOT_LINES, MAX_PATTERNS = 1000, 200
 MAX_COUNTED = 40
@@ -169,7 +171,7 @@ class ElasticsearchLogs:
 
     def _run_levels(self, wanted: Tree, scope: Scope) -> Result:
         answer = self._search(scope, over_time(wanted, scope, self.limits, views.STRETCH_S, self._names(scope)))
-        buckets = cast(dict[str, Any], self._part(answer, "aggregations", "level", "buckets"))
+        buckets = self._part(dict, answer, "aggregations", "level", "buckets")
         counts: dict[str, dict[float, float]] = {}
         for level, bucket in buckets.items():
             points = {float(p["key"]) / 1000.0: float(p["doc_count"]) for p in bucket["time"]["buckets"]}
@@ -197,7 +199,7 @@ class ElasticsearchLogs:
     def _counted(self, wanted: Tree, scope: Scope) -> tuple[Lines, Counts]:
         """The newest lines of the window, and how many there were then and now."""
         answer = self._search(scope, comparing(wanted, scope, self.limits, self._names(scope)))
-        buckets = cast(list[dict[str, Any]], self._part(answer, "aggregations", "when", "buckets"))
+        buckets = self._part(list, answer, "aggregations", "when", "buckets")
         by_key = {str(b["key"]): float(b["doc_count"]) for b in buckets}
         return self._hits(answer, scope), Counts(by_key.get(BEFORE, 0.0), by_key.get(NOW, 0.0))
 
@@ -205,7 +207,7 @@ class ElasticsearchLogs:
         """The first patterns with their true counts, where only a part of the lines was read: what is new is so by a search."""
         first, rest = patterns[:MAX_COUNTED], patterns[MAX_COUNTED:]
         answer = self._search(scope, counts_of(first, wanted, scope, self.limits, self._names(scope)))
-        buckets = cast(dict[str, Any], self._part(answer, "aggregations", "patterns", "buckets"))
+        buckets = self._part(dict, answer, "aggregations", "patterns", "buckets")
         counted = []
         for place, pattern in enumerate(first):
             sides = {str(b["key"]): int(b["doc_count"]) for b in buckets.get(str(place), {}).get("when", {}).get("buckets", ())}
@@ -219,7 +221,7 @@ class ElasticsearchLogs:
 
     def _history(self, scope: Scope) -> History:
         answer = self._search(scope, history_of(scope, self.limits, self._names(scope)))
-        told = cast(dict[str, Any], self._part(answer, "aggregations"))
+        told = self._part(dict, answer, "aggregations")
         oldest, first = (_seconds(part.get("first", {}).get("value")) for part in (told, told.get("baseline", {})))
         return History(oldest, first, float(told.get("baseline", {}).get("doc_count", 0)))
 
@@ -273,16 +275,16 @@ class ElasticsearchLogs:
     def _index(self, scope: Scope) -> str:
         return self.backend.index or f"logs-{scope.project}"
 
-    def _part(self, answer: Mapping[str, Any], *path: str) -> object:
+    def _part(self, kind: type[_Part], answer: Mapping[str, Any], *path: str) -> _Part:
         part: Any = answer
         for name in path:
             part = part.get(name) if isinstance(part, Mapping) else None
-        if part is None:
+        if not isinstance(part, kind):
             raise SourceError(self.name, f"answered without {'.'.join(path)}; is this address really Elasticsearch?")
         return part
 
     def _hits(self, answer: Mapping[str, Any], scope: Scope) -> Lines:
-        hits = cast(list[dict[str, Any]], self._part(answer, "hits", "hits"))
+        hits = self._part(list, answer, "hits", "hits")
         names = self._names(scope)
         try:
             lines = tuple(line_in(hit["fields"], names) for hit in hits)

@@ -19,7 +19,7 @@ from revelio.tools.elasticsearch.esql import COMMANDS, FUNCTIONS, is_esql, refus
 from revelio.tools.elasticsearch.opensearch import OpenSearch
 from revelio.tools.elasticsearch.tool import ElasticsearchLogs
 from revelio.types import Query, QueryTemplate, Result
-from tests.tools.conftest import QUICK, SCOPE, hostile, spec
+from tests.tools.conftest import PATIENT, SCOPE, hostile, spec
 from tests.tools.elasticsearch.test_tool import HEADERS
 
 STRING = re.compile(r'"(?:\\[\\"nrt]|[^\\"\n\r])*"')
@@ -86,7 +86,7 @@ def test_no_command_and_no_function_that_is_not_listed_gets_through(name: str) -
 
 @given(hostile())
 def test_a_value_stays_one_string_of_the_query(name: str) -> None:
-    tool = ElasticsearchLogs(spec("elasticsearch"), Backend(url="http://nowhere", link="http://kibana.example"), QUICK)
+    tool = ElasticsearchLogs(spec("elasticsearch"), Backend(url="http://nowhere", link="http://kibana.example"), PATIENT)
     asked = question("FROM logs-shop | WHERE service.name == ${service} | LIMIT 5", service=name)
     said = tool.render(asked, SCOPE)
     [value] = STRING.findall(said)
@@ -105,7 +105,7 @@ def answered(httpserver: HTTPServer, answer: Callable[[str, bool], dict[str, Any
 
     httpserver.expect_request("/_query", method="POST").respond_with_handler(asked)
     httpserver.expect_request("/logs-shop/_search").respond_with_json(LONG_KNOWN, headers=HEADERS)
-    tool = ElasticsearchLogs(spec("elasticsearch"), Backend(url=httpserver.url_for("")), QUICK)
+    tool = ElasticsearchLogs(spec("elasticsearch"), Backend(url=httpserver.url_for("")), PATIENT)
     return tool.run(question(text), SCOPE)
 
 
@@ -174,7 +174,7 @@ def test_opensearch_says_that_it_speaks_no_esql(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/logs-shop/_field_caps").respond_with_json({"fields": {}})
     httpserver.expect_request("/logs-shop/_search").respond_with_json(LONG_KNOWN)
     backend = Backend(url=httpserver.url_for(""), link="http://dashboards.example")
-    tool = OpenSearch(spec("elasticsearch"), backend, QUICK)
+    tool = OpenSearch(spec("elasticsearch"), backend, PATIENT)
     with pytest.raises(SourceError, match="OpenSearch does not speak"):
         tool.run(question(ERRORS), SCOPE)
     assert tool.link(question(ERRORS), SCOPE) is None
