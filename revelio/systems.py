@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from revelio.tools.access import Access
 from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.single_flight_cache import SingleFlightCache
-from revelio.types import Entity, Evidence, Query, Result, Series, Window
+from revelio.types import Entity, Evidence, Incident, Query, Result, Series, Window
 from revelio.unreachable import presence, unreachable
 
 GRACE_S = 0.5
@@ -134,6 +135,14 @@ class System:
         if not known and not silent:
             return whole
         return replace(whole, entities=tuple(sorted({*known, *silent, *whole.entities})), changes=(*whole.changes, *changes))
+
+    def snapshot_at(self, asked: TimeRange, now: float) -> Evidence:
+        """A snapshot of the window that a question names, as ``scope_at`` has it."""
+        return self.snapshot(self.scope_at(asked, now))
+
+    def incident(self, report: str, evidence: Evidence) -> Incident:
+        """What a report says and what the system showed then, under a new id."""
+        return Incident(f"live-{uuid.uuid4().hex[:12]}", self.name, report, evidence.window.end, evidence)
 
     def scope(self, evidence: Evidence) -> Scope:
         """The scope of that evidence."""

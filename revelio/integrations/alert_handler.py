@@ -11,8 +11,8 @@ from revelio.errors import InvalidInputError, RevelioError
 from revelio.integration_settings import AlertSettings
 from revelio.integrations.alert_store import AlertIncident, AlertStore, Outcome
 from revelio.integrations.alerts import Alert
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.store import SavedAnswer
 from revelio.time_range import TimeRange
 

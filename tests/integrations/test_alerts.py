@@ -81,7 +81,7 @@ def test_repeats_and_the_end_belong_to_one_incident(server: Server, service: Ser
     assert server.send(source, resolved(source)) == {"outcome": "ignored", "incident": None}
     late = server.send(source, payload(source))
     assert (late["outcome"], late["incident"]["id"]) == ("repeated", first)  # delivered late, not begun anew
-    assert len(server.incidents()) == 1 and len(service.history()) == 1
+    assert len(server.incidents()) == 1 and len(service.store.history()) == 1
     assert server.incidents()[0]["resolved_at"] is not None
 
 
