@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, or_, select, update
@@ -151,11 +152,19 @@ def _begin(connection: Connection, alert: Alert, system: str) -> tuple[AlertInci
 
 
 def _end(connection: Connection, alert: Alert) -> tuple[AlertIncident | None, Outcome]:
-    known = connection.execute(select(ALERTS.c.id).where(ALERTS.c.open_key == alert.digest)).scalar()
-    if known is None:
-        return None, "ignored"
-    connection.execute(update(ALERTS).where(ALERTS.c.id == known).values(open_key=None, resolved_at=time.time()))
-    return _get(connection, known), "resolved"
+    known = connection.execute(select(ALERTS.c.id, ALERTS.c.started).where(ALERTS.c.open_key == alert.digest)).one_or_none()
+    if known is None or _earlier(alert.started, known.started):
+        return None, "ignored"  # or the end of a run before this one, delivered again
+    connection.execute(update(ALERTS).where(ALERTS.c.id == known.id).values(open_key=None, resolved_at=time.time()))
+    return _get(connection, known.id), "resolved"
+
+
+def _earlier(one: str, other: str) -> bool:
+    """Whether a time in ISO 8601 is before another; False where they cannot be compared."""
+    try:
+        return datetime.fromisoformat(one) < datetime.fromisoformat(other)
+    except (TypeError, ValueError):
+        return False
 
 
 def _get(connection: Connection, incident: int) -> AlertIncident | None:

@@ -104,6 +104,15 @@ def test_alert_that_comes_back_is_a_new_incident(server: Server, source: str) ->
     assert {server.answered(i["id"])["id"] for i in server.incidents()} == {first, second["incident"]["id"]}
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_end_of_an_earlier_run_that_is_delivered_again_ends_no_later_run(server: Server, source: str) -> None:
+    server.send(source, payload(source))
+    assert server.send(source, resolved(source))["outcome"] == "resolved"
+    later = server.send(source, again(source, "2027-09-22T07:00:00Z"))["incident"]["id"]
+    assert server.send(source, resolved(source))["outcome"] == "ignored"
+    assert server.answered(later)["resolved_at"] is None
+
+
 def test_sources_do_not_share_incidents(server: Server) -> None:
     server.send("alertmanager", payload("alertmanager"))
     same = payload("alertmanager")
