@@ -15,9 +15,10 @@ from sqlalchemy import Row, and_, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from revelio.current_actor import Actor
 from revelio.errors import NotFoundError, StoreError
 from revelio.store.accounts import Accounts
-from revelio.store.audit import Actor, AuditTrail, audit_row
+from revelio.store.audit import AuditTrail, audit_row
 from revelio.store.causes import Causes
 from revelio.store.credentials import Sessions, Tokens
 from revelio.store.engine import Database, as_store_error, check

@@ -172,8 +172,36 @@ def test_a_resumed_run_ends_in_the_weights_of_an_uninterrupted_one(
     assert (tmp_path / "cut" / "final.1.checkpoint").is_file()
     seen: list[int] = []
     again = train(replace(arguments, resume=True), lambda what, done, total: seen.append(done) if "final.1" in what else None)
-    assert seen[0] == 11
+    assert 1 <= seen[0] <= 12, "resumed after the last epoch that was saved"
+    assert seen[1] == seen[0] + 1
+    lines = [json.loads(line) for line in (tmp_path / "cut" / "training.jsonl").read_text().splitlines()]
+    told = [(line["part"], line["epoch"]) for line in lines]
+    assert sorted(told) == sorted(set(told)), "no epoch comes twice"
+    assert sum(part == "final.0" for part, _ in told) == 15
     assert again.files[RANKER_WEIGHTS] == whole.files[RANKER_WEIGHTS]
+
+
+def test_checkpoints_of_other_arguments_are_refused_and_not_passed_over(
+    model: Path,
+    catalog: Catalog,
+    incidents: list[LabelledIncident],
+    write_dataset: Callable[[list[LabelledIncident]], Path],
+    tmp_path: Path,
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def stop(what: str, done: int, total: int) -> None:
+        if what.startswith("train final.0") and done == 4:
+            raise Killed
+
+    arguments = TrainArguments(
+        write_dataset(incidents[:12]), tmp_path / "m", catalog, device="cpu", epochs=9, folds=0, encoder=model
+    )
+    with pytest.raises(Killed):
+        train(arguments, stop)
+    with pytest.raises(ArtifactError, match=r"final\.0\.checkpoint: made with other arguments"):
+        train(replace(arguments, epochs=8, resume=True))
 
 
 def test_a_dataset_with_nothing_to_learn_from_is_an_error(
