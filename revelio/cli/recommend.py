@@ -157,12 +157,16 @@ def _card(screen: Console, ranked: RankedQuery, evidence: Evidence, where: str, 
     from rich.padding import Padding
     from rich.text import Text
 
+    from revelio.aliases import also_called
+
     filled = round(ranked.probability * _BAR)
     head = Text(f"{ranked.rank:>2}. ", "bold")
     if weighed or verbose:
         head.append("█" * filled, "green").append("░" * (_BAR - filled), "dim").append(f" {ranked.probability:>4.0%}  ")
     head.append(ranked.query.title, "bold").append(f"  [{ranked.source or ranked.query.template.tool}]", "cyan")
     screen.print(head)
+    if called := also_called(ranked.query, evidence):
+        screen.print(Padding(Text(called, "dim"), _INDENT))
     if weighed or verbose:
         for text in _reasons(ranked, verbose=verbose):
             screen.print(Padding(Text(text, "dim"), _INDENT))

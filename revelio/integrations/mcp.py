@@ -13,6 +13,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from revelio import __version__
+from revelio.aliases import shows_text
 from revelio.errors import InvalidInputError, RevelioError
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
 from revelio.service import Service
@@ -20,7 +21,7 @@ from revelio.service.request import RecommendRequest
 from revelio.similar_incidents import SimilarIncident
 from revelio.store import SavedAnswer
 from revelio.time_range import parse_time_range
-from revelio.types import Cell, Evidence, RankedQuery, Result, fill
+from revelio.types import Cell, Evidence, RankedQuery, Result
 
 T = TypeVar("T")
 
@@ -217,11 +218,11 @@ def _answer(saved: SavedAnswer) -> AnswerView:
         nothing_wrong=round(answer.no_fault_probability, 4),
         time=list(time_lines(answer)) if saved.recorded is None else [],
         degraded=list(answer.degraded),
-        queries=[_ranked(q) for q in answer.queries],
+        queries=[_ranked(q, answer.incident.evidence) for q in answer.queries],
     )
 
 
-def _ranked(ranked: RankedQuery) -> RankedView:
+def _ranked(ranked: RankedQuery, evidence: Evidence) -> RankedView:
     query = ranked.query
     return RankedView(
         id=query.id,
@@ -229,7 +230,7 @@ def _ranked(ranked: RankedQuery) -> RankedView:
         probability=round(ranked.probability, 4),
         tool=ranked.source or query.template.tool,
         title=query.title,
-        shows=fill(query.template.shows, query.bindings),
+        shows=shows_text(query, evidence),
         text=ranked.text,
         link=ranked.link,
         because=list(dict.fromkeys(fact for factor in ranked.factors for fact in factor.because)),
