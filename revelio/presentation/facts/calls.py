@@ -91,7 +91,7 @@ def felt(evidence: Evidence, report: str) -> Fact | None:
     slow = [s for s in first if s.before.p95_ms and s.now.p95_ms >= max(_SLOWER * s.before.p95_ms, s.before.p95_ms + _LEAST_MS)]
     if not slow:
         return None
-    worst = max(slow, key=lambda s: (_named(s, report), (s.now.p95_ms - s.before.p95_ms) * s.now.count, s.entity))
+    worst = max(slow, key=lambda s: ((s.now.p95_ms - s.before.p95_ms) * s.now.count, s.entity))
     times = f"{format_duration(worst.now.p95_ms)} (p95, normally {format_duration(worst.before.p95_ms)})"
     return Fact("calls", worst.service, (f"{_operation(worst)} at {worst.service} takes {times}",), None)
 
