@@ -29,10 +29,13 @@ ONLY_EXPORTERS = "only exporters tell it, of themselves"
 HINTS = 3
 """The most ways to get a signal that a message lists."""
 
-WATCHES = re.compile(
-    r"((\w+_)?exporter|prometheus|alertmanager|grafana|jaeger|loki|tempo|thanos|mimir|cortex|promtail|pushgateway"
-    r"|victoriametrics|kube_state_metrics)_build_info|otelcol_process_uptime(_total|_seconds_total)?|flower_worker_online"
+_MONITORS = re.compile(
+    r"(prometheus|alertmanager|grafana|jaeger|loki|tempo|thanos|mimir|cortex|promtail|pushgateway|victoriametrics)_build_info"
+    r"|otelcol_process_uptime(_total|_seconds_total)?"
 )
+"""Metrics by which a program is known to keep or collect what others tell: it is no part of the system."""
+
+WATCHES = re.compile(rf"{_MONITORS.pattern}|((\w+_)?exporter|kube_state_metrics)_build_info|flower_worker_online")
 """Metrics by which a program is known to watch others: its own memory and threads are no part of what it watches."""
 
 _PART = re.compile(r"_(bucket|count|sum)$")
@@ -65,7 +68,8 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     wanted = {c.name: found for c in (*_candidates(settings), *own) if (found := _rules(c, names))}
     census, notes = _census(ask, wanted, known, settings)
     where = narrow(census, project, settings.selector, known)
-    exporters = _exporter_jobs(ask, names, where.everywhere)
+    exporters = _jobs_of(ask, {c.exporter for c in conventions().values()} & names | _matching(WATCHES, names), where.everywhere)
+    monitors = _jobs_of(ask, _matching(_MONITORS, names), where.everywhere)
     uses, named, pairs, watchers = [], dict[str, set[str]](), set[tuple[str, str]](), set[str]()
     for name, rules in wanted.items():
         convention = known[name]
@@ -89,15 +93,18 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     peers = {x for use in uses for r in wanted[use.convention] for x in r.labels if x in KIND_OF_LABEL} - named.keys()
     namings = [n for label, values in named.items() if (n := naming_of(label, values))]
     namings += [Naming(label, KIND_OF_LABEL[label]) for label in sorted(peers)]
+    types = _types(ask)
     beat, told = cadence(ask, settings, next(iter([*("up",) * ("up" in names), *_probes(wanted)]), ""))
     profile = Profile(
         product,
         beat,
         tuple(uses),
         _identity(namings, pairs, {value for values in named.values() for value in values}, settings),
-        tuple(dict.fromkeys([*notes, *where.notes, *told, *_types(ask, uses, known), *_clock(ask, now)])),
+        tuple(dict.fromkeys([*notes, *where.notes, *told, *_of_two_types(types, uses, known), *_clock(ask, now)])),
         now,
         own=own,
+        counters=frozenset(metric for metric, kinds in types.items() if kinds == {"counter"}),
+        monitors=tuple(monitors),
     )
     return replace(profile, missing=tuple(_missing(profile, names, watchers)))
 
@@ -183,29 +190,39 @@ def _sort(rows: list[tuple[dict[str, str], float]], into: dict[str, list[tuple[d
             into[name].append((labels, count))
 
 
-def _exporter_jobs(ask: Ask, names: frozenset[str], where: str) -> list[str]:
-    """Jobs whose processes speak of another program, or watch the system as Prometheus itself does."""
-    told = sorted({c.exporter for c in conventions().values() if c.exporter} & names | set(filter(WATCHES.fullmatch, names)))
+def _matching(pattern: re.Pattern[str], names: frozenset[str]) -> set[str]:
+    return set(filter(pattern.fullmatch, names))
+
+
+def _jobs_of(ask: Ask, told: set[str], where: str) -> list[str]:
+    """Jobs whose processes speak of another program, or watch the system as Prometheus itself does, by metrics that tell it."""
     if not told:
         return []
-    metrics = "|".join(told)
+    metrics = "|".join(sorted(told))
     rows = _vector(ask, f'count by (job) ({{__name__=~"{metrics}"{"," + where if where else ""}}})')
     return sorted({labels["job"].replace("|", ".") for labels, _ in rows if labels.get("job")})
 
 
-def _types(ask: Ask, uses: list[Use], known: Mapping[str, Convention]) -> list[str]:
-    """A sentence on each metric that is of two types: its rate is right for one of them only."""
+def _types(ask: Ask) -> dict[str, set[str]]:
+    """The types of each metric; nothing where it does not tell them."""
     try:
         found = _data(ask.get("/api/v1/metadata", {"limit_per_metric": "4"}))
     except SourceError:
-        return []
+        return {}
+    told = found if isinstance(found, dict) else {}
+    return {
+        str(metric): {str(one.get("type")) for one in kinds if isinstance(one, dict)} - {"unknown", "None"}
+        for metric, kinds in told.items()
+        if isinstance(kinds, list)
+    }
+
+
+def _of_two_types(types: Mapping[str, set[str]], uses: list[Use], known: Mapping[str, Convention]) -> list[str]:
+    """A sentence on each metric that is of two types: its rate is right for one of them only."""
     needed = {m for use in uses for r in known[use.convention].rules if r.id in use.rules for m in r.metrics}
     told = []
-    if not isinstance(found, dict):
-        return []
-    for metric in sorted({m if m in found else _PART.sub("", m) for m in needed} & set(found)):
-        kinds = {str(one.get("type")) for one in found[metric] if isinstance(one, dict)} - {"unknown", "None"}
-        if len(kinds) > 1:
+    for metric in sorted({m if m in types else _PART.sub("", m) for m in needed} & set(types)):
+        if len(kinds := types[metric]) > 1:
             told.append(f"{metric} is of several types ({', '.join(sorted(kinds))}): its figures are right for one of them only")
     return told
 
