@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from revelio.tools.access import Access
 from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.single_flight_cache import SingleFlightCache
-from revelio.types import Alias, Entity, Evidence, Query, Result, Series, Window
+from revelio.types import Alias, Entity, Evidence, Incident, Query, Result, Series, Window
 from revelio.unreachable import presence, unreachable
 
 GRACE_S = 0.5
@@ -125,7 +126,7 @@ class System:
         answers = self._all({name: (lambda t=tool: t.snapshot(where)) for name, tool in self.tools.items()})  # type: ignore[misc]
         seen = {name: a for name, a in answers.items() if isinstance(a, Evidence)}
         missing = tuple(sorted(name for name in answers if name not in seen))
-        joined = join_names(seen, where.project, self._told_before(where.project, seen))
+        joined = join_names(seen, where.project, self._aliases_before(where.project, seen))
         seen = dict(joined.parts)
         for name, part in seen.items():
             self._inventory.put(f"{where.project} {name}", part.entities)
@@ -139,8 +140,16 @@ class System:
             return whole
         return replace(whole, entities=tuple(sorted({*known, *silent, *whole.entities})), changes=(*whole.changes, *changes))
 
-    def _told_before(self, project: str, seen: Mapping[str, Evidence]) -> tuple[Alias, ...]:
-        """Aliases that sources which are silent now told within the last ten minutes."""
+    def snapshot_at(self, asked: TimeRange, now: float) -> Evidence:
+        """A snapshot of the window that a question names, as ``scope_at`` has it."""
+        return self.snapshot(self.scope_at(asked, now))
+
+    def incident(self, report: str, evidence: Evidence) -> Incident:
+        """What a report says and what the system showed then, under a new id."""
+        return Incident(f"live-{uuid.uuid4().hex[:12]}", self.name, report, evidence.window.end, evidence)
+
+    def _aliases_before(self, project: str, seen: Mapping[str, Evidence]) -> tuple[Alias, ...]:
+        """Aliases of the last ten minutes from sources that are silent now."""
         for name, part in seen.items():
             self._aliases.put(f"{project} {name}", part.aliases)
         silent = (self._aliases.get(f"{project} {name}") for name in self.tools if name not in seen)

@@ -75,6 +75,8 @@ def train(
     """
     check_writable(out / "manifest.json")
     main = os.environ.get("RANK", "0") == "0"
+    if resume and main and not any(out.glob("*.checkpoint")):
+        say(f"there is no checkpoint in {out} to go on from: training begins at the first epoch")
     with StepBars() as bars:
         report = bars.report if main else lambda what, done, total: None
         report("load libraries", 0, 1)

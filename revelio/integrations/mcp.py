@@ -16,8 +16,8 @@ from revelio import __version__
 from revelio.aliases import shows_text
 from revelio.errors import InvalidInputError, RevelioError
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.similar_incidents import SimilarIncident
 from revelio.store import SavedAnswer
 from revelio.time_range import parse_time_range
@@ -151,11 +151,12 @@ def mcp_server(service: Service) -> MCPServer[None]:
     @server.tool(annotations=_WRITES)
     def run_query(recommendation_id: AnswerId, query_id: QueryId) -> EvidenceView:
         """Run one query of an answer, read only, in that answer's own window, and see its evidence."""
-        return _as_tool_error(
-            lambda: _evidence(
-                service.run(recommendation_id, query_id), service.answer(recommendation_id).recommendation.incident.evidence
-            )
-        )
+
+        def run() -> EvidenceView:
+            saved = service.run(service.answer(recommendation_id), query_id)
+            return _evidence(saved.result(query_id), saved.recommendation.incident.evidence)
+
+        return _as_tool_error(run)
 
     @server.tool(annotations=_READS)
     def similar_incidents(recommendation_id: AnswerId, k: Count = 3) -> SimilarListView:

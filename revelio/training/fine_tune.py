@@ -69,6 +69,7 @@ def fine_tune(
     path = arguments.out / "encoder.checkpoint"
     done = checkpoint.resume(path, encoder.model, encoder.optimizer, key) if arguments.resume else None
     losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
+    log.resumed("encoder", max(0, len(losses) - 1), arguments.fine_tune)
     if not losses:
         losses.append(group.broadcast(_held_out(encoder, held, learned, arguments.seed)))
         best = encoder.weights()
