@@ -11,10 +11,10 @@ from typing import Protocol
 from revelio.clock_skew import disagreement
 from revelio.conventions import Convention, Profile, Rule, Use, conventions, signals
 from revelio.discovery.cadence import cadence
-from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
+from revelio.discovery.labels import SYSTEM_LABELS, Census, narrow
 from revelio.discovery.own_metrics import own_conventions
+from revelio.discovery.uses import uses_of
 from revelio.errors import SourceError
-from revelio.identity import KIND_OF_LABEL, NAMES, Identity, Naming, naming_of, pairs_of
 from revelio.profile_settings import ProfileSettings
 
 LOOKBACK_S = 900.0
@@ -70,50 +70,22 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     where = narrow(census, project, settings.selector, known)
     exporters = _jobs_of(ask, {c.exporter for c in conventions().values()} & names | _matching(WATCHES, names), where.everywhere)
     monitors = _jobs_of(ask, _matching(_MONITORS, names), where.everywhere)
-    uses, named, pairs, watchers = [], dict[str, set[str]](), set[tuple[str, str]](), set[str]()
-    for name, rules in wanted.items():
-        convention = known[name]
-        rows = where.rows(name, census)
-        if (
-            convention.of_process
-            and rows.rows
-            and {labels.get("job", "").replace("|", ".") for labels, _ in rows.rows} <= {*exporters}
-        ):
-            watchers.add(name)
-            continue
-        labels, why = choose_labels(convention, rows, settings.component)
-        notes += [why] if why else []
-        told = [c.name for c in convention.components if c.name in NAMES]
-        pairs |= set(pairs_of([r for r, _ in rows.rows], labels[0].name, told)) if labels and labels[0].name in NAMES else set()
-        watched = [f'job!~"{"|".join(exporters)}"'] if convention.of_process and exporters else []
-        for label in labels:
-            only = ",".join(([label.only] if label.only else []) + watched)
-            uses.append(Use(name, label.name, tuple(r.id for r in rules), where.matchers(name), only))
-            named.setdefault(label.name, set()).update(rows.values(label.name))
-    peers = {x for use in uses for r in wanted[use.convention] for x in r.labels if x in KIND_OF_LABEL} - named.keys()
-    namings = [n for label, values in named.items() if (n := naming_of(label, values))]
-    namings += [Naming(label, KIND_OF_LABEL[label]) for label in sorted(peers)]
+    used = uses_of(wanted, known, census, where, exporters, settings)
     types = _types(ask)
     beat, told = cadence(ask, settings, next(iter([*("up",) * ("up" in names), *_probes(wanted)]), ""))
+    two = _of_two_types(types, used.uses, known)
     profile = Profile(
         product,
         beat,
-        tuple(uses),
-        _identity(namings, pairs, {value for values in named.values() for value in values}, settings),
-        tuple(dict.fromkeys([*notes, *where.notes, *told, *_of_two_types(types, uses, known), *_clock(ask, now)])),
+        tuple(used.uses),
+        used.identity(wanted, settings),
+        tuple(dict.fromkeys([*notes, *used.notes, *where.notes, *told, *two, *_clock(ask, now)])),
         now,
         own=own,
         counters=frozenset(metric for metric, kinds in types.items() if kinds == {"counter"}),
         monitors=tuple(monitors),
     )
-    return replace(profile, missing=tuple(_missing(profile, names, watchers)))
-
-
-def _identity(namings: list[Naming], pairs: set[tuple[str, str]], there: set[str], settings: ProfileSettings) -> Identity:
-    """The rules of names, with the pairs that labels on one series tell, those of the settings first."""
-    derived = {(name, component) for name, component in pairs if any(n.component(name) == component for n in namings)}
-    same = {name: component for name, component in pairs - derived if name in there}
-    return Identity(tuple(namings), tuple(sorted({**same, **settings.names}.items())), tuple(sorted(pairs)))
+    return replace(profile, missing=tuple(_missing(profile, names, used.by_exporters)))
 
 
 def _product(ask: Ask) -> str:
