@@ -52,6 +52,16 @@ def train(
             help="Train on two faults at once, too: each incident laid over so many others, so that the report counts.",
         ),
     ] = 2,
+    simulated: Annotated[
+        int,
+        typer.Option(
+            "--simulated", help="Also train on so many simulated incidents (0.5 MB of memory each), and pretrain on them."
+        ),
+    ] = 0,
+    simulated_share: Annotated[
+        float, typer.Option("--simulated-share", help="Share of each epoch that is simulated, after pretraining.")
+    ] = 1 / 3,
+    pretrain: Annotated[int, typer.Option("--pretrain", help="Maximal epochs on simulated incidents alone, before others.")] = 10,
     epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 45,
     catalog: Annotated[
         list[Path] | None,
@@ -68,6 +78,7 @@ def train(
       REVELIO_MODEL=var/model revelio serve
       revelio train --dataset data/three_apps --superpose 0 --out var/model
       revelio train --from MODEL --dataset data/three_apps --catalog bundled --dataset ours --catalog ours.yaml --out var/model
+      revelio train --dataset data/three_apps --simulated 3000 --out var/model
       torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
 
     Records of a dataset belong to its catalog: that of its --catalog, else DATASET/catalog.yaml, else that of the settings.
@@ -100,6 +111,9 @@ def train(
             seed=seed,
             epochs=epochs,
             partners=superpose,
+            simulated=simulated,
+            simulated_share=simulated_share,
+            pretrain=pretrain,
             fine_tune=fine_tune,
             encoder=encoder,
         )
