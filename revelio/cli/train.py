@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -50,6 +51,13 @@ def train(
             help="Train on two faults at once, too: each incident laid over so many others, so that the report counts more.",
         ),
     ] = 0,
+    pairs: Annotated[
+        list[Path] | None,
+        typer.Option("--pairs", help="Alert texts with expressions (JSON Lines: text, query, about) for the report encoder."),
+    ] = None,
+    only_encoder: Annotated[
+        bool, typer.Option("--only-encoder", help="Train the report encoder alone, for --encoder of a later training.")
+    ] = False,
     epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 60,
     catalog: Annotated[
         list[Path] | None,
@@ -66,6 +74,7 @@ def train(
       REVELIO_MODEL=var/model revelio serve
       revelio train --dataset data/three_apps --superpose 1 --out var/model
       revelio train --from MODEL --dataset data/three_apps --catalog bundled --dataset ours --catalog ours.yaml --out var/model
+      revelio train --dataset data/three_apps --pairs alerts.jsonl.xz --only-encoder --out var/encoder
       torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
 
     Records of a dataset belong to its catalog: that of its --catalog, else DATASET/catalog.yaml, else that of the settings.
@@ -74,6 +83,7 @@ def train(
     with extras_for("training"):
         from revelio.training.arguments import CONTINUED_LEARNING_RATE, LEARNING_RATE, TrainArguments
         from revelio.training.train import train as fit
+        from revelio.training.train import train_encoder
 
     (first, its_catalog), *others = with_catalogs(dataset, catalog)
     arguments = TrainArguments(
@@ -92,14 +102,25 @@ def train(
         partners=superpose,
         fine_tune=fine_tune,
         encoder=encoder,
+        pairs=tuple(pairs or ()),
     )
+    if only_encoder:
+        with StepBars() as bars:
+            note = train_encoder(arguments, bars.report)
+        _say_trained(str(out), "report encoder", note.figures, f"use it with revelio train --encoder {out}", json)
+        return
     with StepBars() as bars:
         manifest = fit(arguments, bars.report)
+    _say_trained(str(out), manifest.name, manifest.metrics, f"use it with REVELIO_MODEL={out}", json)
+
+
+def _say_trained(out: str, name: str, metrics: Mapping[str, float], advice: str, json: bool) -> None:
+    """The outcome, by the first of torchrun's processes."""
     if os.environ.get("RANK", "0") != "0":
         return
     if json:
-        emit({"model": manifest.name, "out": str(out), "metrics": manifest.metrics})
+        emit({"model": name, "out": out, "metrics": metrics})
     else:
-        say(f"{manifest.name} is in {out}; use it with REVELIO_MODEL={out}")
-        for name, value in manifest.metrics.items():
-            say(f"  {name} {value:g}")
+        say(f"{name} is in {out}; {advice}")
+        for metric, value in metrics.items():
+            say(f"  {metric} {value:g}")

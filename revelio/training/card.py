@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from revelio.ranker.artifact import TREES, Manifest
 
 _CARD = """# {name}
@@ -14,7 +16,7 @@ Ranks debugging queries for a bug report: P(tool | report, evidence) x P(templat
 | incidents, reports | {incidents:.0f}, {reports:.0f} |
 | networks in the ensemble | {members:.0f}{trees} |
 | out-of-fold top-1 / top-3 of the networks (train split, cross-validated) | {top1} / {top3} |
-| report encoder | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), int8 ONNX |
+| report encoder | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), int8 ONNX{sources} |
 | calibration | abstain slope {slope:.2f}, offset {offset:.2f} |
 
 Figures on the frozen test splits, with the baselines: `revelio eval --baselines`.
@@ -29,8 +31,8 @@ It sees only what the configured tools report for the window and the baseline be
 """
 
 
-def model_card(manifest: Manifest) -> str:
-    """Markdown."""
+def model_card(manifest: Manifest, sources: Sequence[str] = ()) -> str:
+    """Markdown. ``sources`` are those of the alerts that the report encoder was trained on."""
     metrics = manifest.metrics
     return _CARD.format(
         name=manifest.name,
@@ -38,6 +40,7 @@ def model_card(manifest: Manifest) -> str:
         catalog=manifest.catalog,
         seed=manifest.seed,
         incidents=metrics.get("train_incidents", 0.0),
+        sources=f"; trained on alerts of {', '.join(sources)} as well" if sources else "",
         trees=", beside boosted ranking trees" if TREES in manifest.parts else "",
         members=metrics.get("members", 1.0),
         reports=metrics.get("train_reports", 0.0),
