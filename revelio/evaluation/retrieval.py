@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import lzma
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +20,7 @@ from revelio.incidents.dataset import Dataset
 from revelio.retrieval import IncidentVectors, Item
 from revelio.retrieval.faiss_index import FaissIndex
 from revelio.retrieval.imported_questions import ImportedQuestions, lexical_index, words
+from revelio.training.alert_texts import AlertText, read_alert_texts
 from revelio.types import Evidence, Incident, Origin, Query, QueryTemplate, Recommendation, Window
 
 AMONG = ("all", "system", "others")
@@ -107,13 +105,11 @@ def found_queries(pairs: Path, text: TextEncoder) -> tuple[FoundQueries, ...]:
     """Texts against the bodies of the queries that show them; a query has neither title nor description.
 
     Half of the subjects (``about``), by hash, is the part on which the method was chosen; the other half is the test.
-    ``pairs`` is JSON Lines with ``text``, ``query`` and ``about``, packed by xz or not; ``DatasetError`` when it is missing or
-    something else.
+    Raises ``DatasetError`` when ``pairs`` is no file of alerts.
     """
-    parts: dict[str, list[dict[str, str]]] = {"chosen_on": [], "test": []}
-    for pair in _pairs(pairs):
-        odd = int(hashlib.sha256(pair["about"].encode()).hexdigest(), 16) % 2
-        parts["test" if odd else "chosen_on"].append(pair)
+    parts: dict[str, list[AlertText]] = {"chosen_on": [], "test": []}
+    for alert in read_alert_texts(pairs):
+        parts["test" if alert.held_back else "chosen_on"].append(alert)
     return tuple(figure for part, some in parts.items() if some for figure in _found(part, some, text))
 
 
@@ -192,22 +188,12 @@ def _by_scan(past: Sequence[_Past]) -> Matrix:
     return scores
 
 
-def _pairs(path: Path) -> Iterator[dict[str, str]]:
-    try:
-        with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
-            for line in file:
-                pair = json.loads(line)
-                yield {name: str(pair[name]) for name in ("text", "query", "about")}
-    except (OSError, ValueError, KeyError, TypeError, lzma.LZMAError) as error:
-        raise DatasetError(f"{path}: no pairs of texts and queries can be read here: {error!r}") from error
-
-
-def _found(part: str, pairs: Sequence[dict[str, str]], text: TextEncoder) -> Iterator[FoundQueries]:
-    bodies = sorted({pair["query"] for pair in pairs})
+def _found(part: str, alerts: Sequence[AlertText], text: TextEncoder) -> Iterator[FoundQueries]:
+    bodies = sorted({alert.query for alert in alerts})
     place = {body: i for i, body in enumerate(bodies)}
     wanted: dict[str, set[int]] = defaultdict(set)
-    for pair in pairs:
-        wanted[pair["text"]].add(place[pair["query"]])
+    for alert in alerts:
+        wanted[alert.text].add(place[alert.query])
     queries = tuple(
         Query(QueryTemplate(f"imported.{i}", "prometheus", "", "", b, origin=Origin(""))) for i, b in enumerate(bodies)
     )

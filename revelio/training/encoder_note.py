@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from revelio.training.text_pairs import sources
+from revelio.training.alert_texts import sources
 
 _NAME = "encoder.json"
 

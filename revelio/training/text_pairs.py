@@ -6,41 +6,50 @@ Reports go with their symptom (the cell, ``system/feature/symptom``), never with
 from __future__ import annotations
 
 import hashlib
-import json
-import lzma
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from revelio.catalog import Catalog
-from revelio.errors import DatasetError
 from revelio.incidents.dataset import LabelledIncident
+from revelio.training.alert_texts import read_alert_texts
 from revelio.types import Blank, LogPattern, QueryTemplate, fill
 
-TextPair = tuple[str, str]
-"""What somebody says, and the text that it belongs to."""
+
+class TextPair(NamedTuple):
+    """What somebody says, and the text that it belongs to. Pairs of one group are held out together."""
+
+    said: str
+    meant: str
+    group: str
+
+
 TextPairs = dict[str, list[TextPair]]
 """Distinct pairs in a fixed order, by kind."""
 
 MIN_PAIRS, MIN_TARGETS = 40, 4
 """A kind with fewer pairs, or fewer second texts, teaches nothing."""
+MAX_PER_TARGET = 12
+"""Pairs with the same second text: hundreds of log lines of one service would outweigh all else."""
 _LEVELS = {"error": "error", "critical": "error", "fatal": "error", "warning": "warning", "warn": "warning"}
 
 
 def text_pairs(incidents: Iterable[LabelledIncident], catalog: Catalog, files: Sequence[Path] = ()) -> TextPairs:
-    """All kinds with enough pairs; none without reports or alerts. Raises ``DatasetError`` for a file without pairs."""
+    """All kinds with enough pairs; none without reports or alerts. Raises ``DatasetError`` for a file without alerts."""
     found: dict[str, set[TextPair]] = {
         "reports": set(),
         "log lines": set(),
-        "catalog": {(_readable(t.shows, t), _readable(t.title, t)) for t in catalog.templates},
+        "catalog": {_alone(_readable(t.shows, t), _readable(t.title, t)) for t in catalog.templates},
         "alerts": {pair for file in files for pair in _alerts(file)},
     }
     for incident in incidents:
         record = incident.record
-        found["reports"] |= {(r.text, symptom(r.cell)) for r in record.reports if r.cell}
+        found["reports"] |= {_alone(r.text, symptom(r.cell)) for r in record.reports if r.cell}
         found["log lines"] |= {pair for line in record.evidence.logs for pair in _shown_by(line, catalog.templates)}
-    told = {kind: sorted(p for p in pairs if all(map(str.strip, p))) for kind, pairs in found.items()}
-    enough = {k: pairs for k, pairs in told.items() if len(pairs) >= MIN_PAIRS and len({b for _, b in pairs}) >= MIN_TARGETS}
+    told = {kind: _capped(p for p in pairs if p.said.strip() and p.meant.strip()) for kind, pairs in found.items()}
+    enough = {k: pairs for k, pairs in told.items() if len(pairs) >= MIN_PAIRS and len({p.meant for p in pairs}) >= MIN_TARGETS}
     return enough if enough.keys() & {"reports", "alerts"} else {}
 
 
@@ -50,9 +59,12 @@ def symptom(cell: str) -> str:
     return ", ".join(parts)
 
 
-def held_back(about: str) -> bool:
-    """Whether the alerts about a subject are for tests only: half of the subjects, by hash."""
-    return int(hashlib.sha256(about.encode()).hexdigest(), 16) % 2 == 1
+def _capped(pairs: Iterable[TextPair]) -> list[TextPair]:
+    """At most so many pairs of each second text, chosen by hash, in order."""
+    by_target: dict[str, list[TextPair]] = defaultdict(list)
+    for pair in sorted(pairs, key=lambda p: hashlib.sha256(p.said.encode()).digest()):
+        by_target[pair.meant].append(pair)
+    return sorted(pair for some in by_target.values() for pair in some[:MAX_PER_TARGET])
 
 
 def _shown_by(line: LogPattern, templates: Iterable[QueryTemplate]) -> Iterator[TextPair]:
@@ -61,36 +73,19 @@ def _shown_by(line: LogPattern, templates: Iterable[QueryTemplate]) -> Iterator[
     for template in templates:
         match template.blanks:
             case (Blank(blank, "log_source"),) if level and any((r.source, r.metric) == ("logs", level) for r in template.reads):
-                yield line.pattern, fill(template.title, ((blank, line.entity.name),))
+                yield _alone(line.pattern, fill(template.title, ((blank, line.entity.name),)))
 
 
 def _readable(text: str, template: QueryTemplate) -> str:
     return fill(text, tuple((b.name, f"the {b.name}") for b in template.blanks))
 
 
-def sources(files: Iterable[Path]) -> tuple[str, ...]:
-    """Where the alerts of the files come from, each with its licence."""
-    found = {f"{a.get('source', file.name)} ({a.get('licence', 'licence unknown')})" for file in files for a in _lines(file)}
-    return tuple(sorted(found))
-
-
 def _alerts(path: Path) -> Iterator[TextPair]:
-    """Descriptions and titles of alerts with their expressions."""
-    for alert in _lines(path):
-        if not held_back(alert["about"]):
-            yield alert["text"], alert["query"]
-            yield alert.get("title", ""), alert["query"]
+    """Texts of alerts with their expressions, except those that tests are made of; the alerts of one subject are one group."""
+    for alert in read_alert_texts(path):
+        if not alert.held_back:
+            yield from (TextPair(said, alert.query, alert.about) for said in (alert.text, *alert.others))
 
 
-def _lines(path: Path) -> Iterator[dict[str, str]]:
-    """The alerts of a JSON Lines file, packed by xz or not."""
-    try:
-        with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
-            for line in file:
-                alert = json.loads(line)
-                told = {name: str(alert[name]) for name in ("text", "query", "about")}
-                yield told | {name: str(alert[name]) for name in ("title", "source", "licence") if name in alert}
-    except (OSError, ValueError, KeyError, TypeError, lzma.LZMAError) as error:
-        raise DatasetError(
-            f"{path}: not a file of alerts ({error!r}); --pairs takes JSON Lines, each with `text`, `query` and `about`"
-        ) from error
+def _alone(said: str, meant: str) -> TextPair:
+    return TextPair(said, meant, said)

@@ -225,14 +225,14 @@ def _report_encoder(arguments: TrainArguments, dataset: Dataset, key: str, group
             copy_note(arguments.encoder, arguments.out)
     elif not (arguments.resume and weights.is_file() and tokenizer.is_file()):
         source, tuned = base_encoder(), arguments.out / "encoder"
-        log.say("collect texts for the report encoder", 0, 1)
-        catalog = dataset.all_tools(arguments.catalog)
-        pairs = text_pairs(dataset.read("train"), catalog, arguments.pairs) if arguments.fine_tune else {}
-        trained: dict[str, float] = {}
+        pairs, trained = {}, {}
+        if arguments.fine_tune:
+            incidents = log.each("collect texts for the report encoder", dataset.read("train"))
+            pairs = text_pairs(incidents, dataset.all_tools(arguments.catalog), arguments.pairs)
         if pairs:
+            log.say("measure the published report encoder", 0, 1)
             from revelio.training.report_encoder import train_report_encoder  # noqa: PLC0415  takes ten seconds to import
 
-            log.say("collect texts for the report encoder", 1, 1)
             trained = train_report_encoder(source, pairs, tuned, arguments, key, group, log)
             source = tuned
         if group.is_main:

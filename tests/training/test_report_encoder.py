@@ -18,7 +18,7 @@ from revelio.training.distributed import ProcessGroup  # noqa: E402
 from revelio.training.export import base_encoder, export_encoder  # noqa: E402
 from revelio.training.log import Epoch, TrainingLog  # noqa: E402
 from revelio.training.report_encoder import load, train_report_encoder  # noqa: E402
-from revelio.training.text_pairs import TextPairs  # noqa: E402
+from revelio.training.text_pairs import TextPair, TextPairs  # noqa: E402
 
 SAYINGS = {
     "cart, slow": ("the basket crawls", "my cart takes ages", "waiting forever for the trolley", "basket page so slow"),
@@ -44,7 +44,8 @@ class Kept(TrainingLog):
 def reports() -> TextPairs:
     """Each saying in a few dresses, so that there is enough to learn from."""
     dresses = ("{}", "hello, {}", "{} please fix", "since today: {}", "{}!!")
-    return {"reports": sorted((d.format(text), meant) for meant, texts in SAYINGS.items() for text in texts for d in dresses)}
+    pairs = [TextPair(d.format(text), meant, text) for meant, texts in SAYINGS.items() for text in texts for d in dresses]
+    return {"reports": sorted(pairs)}
 
 
 def trained(out: Path, catalog: Catalog, log: TrainingLog, *, resume: bool = False, epochs: int = 2) -> dict[str, float]:
