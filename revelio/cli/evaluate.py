@@ -57,6 +57,10 @@ def evaluate(
         Path | None,
         typer.Option("--pairs", help="With --retrieval: also texts against their queries (JSON Lines: text, query, about)."),
     ] = None,
+    encoder: Annotated[
+        Path | None,
+        typer.Option("--encoder", help="With --retrieval: also the report encoder in this folder, beside the model's."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Score a model on the test splits of a dataset.
@@ -72,16 +76,17 @@ def evaluate(
       revelio eval --listening
       revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
       revelio eval --retrieval --pairs text-to-query.jsonl.xz
+      revelio eval --retrieval --pairs text-to-query.jsonl.xz --encoder var/encoder
 
     --listening scores recorded runs of two faults (data/production, or those in --dataset), pairs made by laying test incidents
     of an application that training never saw over each other (superposed, not recorded), and these one by one: with the
     report, without it, with that of the other fault, and with nonsense. "Follows either" is the share of pairs whose first
     query is right whichever of both reports is given.
     """
-    if retrieval or pairs:
+    if retrieval or pairs or encoder:
         from revelio.cli.evaluate_retrieval import evaluate_retrieval
 
-        evaluate_retrieval(with_catalogs(dataset or [DATASET], catalog), model, pairs, json)
+        evaluate_retrieval(with_catalogs(dataset or [DATASET], catalog), model, pairs, encoder, json)
         return
     from revelio.evaluation.baselines import baselines as simpler
     from revelio.evaluation.runner import TEST_SPLITS

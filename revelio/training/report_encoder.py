@@ -29,7 +29,7 @@ from revelio.training.fit import seeded
 from revelio.training.log import Epoch, TrainingLog
 from revelio.training.text_pairs import TextPair, TextPairs
 
-LEARNING_RATE = 2e-5
+LEARNING_RATE = 5e-5
 BATCH, CUDA_BATCH, CUDA_MINI_BATCH = 32, 256, 64
 """Pairs per step; a GPU takes more negatives, its memory bounded by mini-batches."""
 TRAINING_TOKENS = 64
