@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from revelio.candidates import candidates, inventory, not_asked
 from revelio.conventions import Profile, signals
-from revelio.deadline import end, until
 from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.sources import Source
+from revelio.support.deadline import end, until
 from revelio.systems import System, ToolState
 from revelio.tools.base import Noted
 from revelio.tools.prometheus.tool import Prometheus

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 import yaml
 
-from revelio.bounded_file import OversizedError, read_bounded
 from revelio.errors import InvalidInputError, SourceError
 from revelio.imports.files import ImportedFile, address_of, check_name, keep_address, listed, write
 from revelio.imports.grafana import read_dashboard
@@ -20,6 +19,7 @@ from revelio.imports.runbooks import read_runbook
 from revelio.imports.searches import read_searches
 from revelio.redaction import checked_address, public_address, redact_address, remember_address
 from revelio.settings import Backend, Settings
+from revelio.support.bounded_file import OversizedError, read_bounded
 from revelio.tools.base import Limits
 from revelio.tools.fetch import Fetcher
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from revelio.onset import USER_FACING
 from revelio.presence import absences
+from revelio.support.onset import USER_FACING
 from revelio.types import Entity, Evidence
 
 DOWN = 0.2

@@ -13,8 +13,8 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.conventions import signals
+from revelio.support.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.types import Entity, Evidence, LogPattern, Series, StateChange, Window
 
 GONE_SIGMA = 10.0

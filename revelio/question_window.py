@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from revelio.conventions import signals
-from revelio.onset import USER_FACING, find_onset
 from revelio.question_time import Onset, ProposedTime, QuestionTime, TimeBasis
 from revelio.recorded_system import RecordedSystem
+from revelio.support.onset import USER_FACING, find_onset
 from revelio.systems import System
 from revelio.time_mentions import TimeMention, time_mentions
 from revelio.time_range import TimeRange

@@ -25,7 +25,7 @@ from revelio.ranker.rerank import Reranked, rerank
 from revelio.ranker.session import Ranker
 from revelio.retrieval.fleet import LARGEST, Fleets
 from revelio.retrieval.incident_vectors import IncidentVectors
-from revelio.telemetry import traced
+from revelio.support.telemetry import traced
 from revelio.types import Factor, Incident, Query, RankedQuery
 
 _LEFT = "An anomalous result may already show the cause"

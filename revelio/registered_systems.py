@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
+from revelio.support.bounded_file import read_bounded
 
 FOLDER = Path("var/systems.d")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

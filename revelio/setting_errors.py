@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from revelio.suggestion import VERY_CLOSE, closest, suggestion
+from revelio.support.suggestion import VERY_CLOSE, closest, suggestion
 
 PREFIX = "REVELIO_"
 ELSEWHERE = frozenset({"config"})

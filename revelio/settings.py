@@ -23,7 +23,6 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from revelio.access_settings import AccessSettings, Address, remember_secrets
-from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
 from revelio.import_settings import ImportSettings
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
@@ -32,6 +31,7 @@ from revelio.redaction import public_address
 from revelio.registered_systems import registered_systems
 from revelio.retrieval_settings import RetrievalSettings
 from revelio.setting_errors import explained, misspelt_variable, unreadable
+from revelio.support.bounded_file import read_bounded
 
 BUNDLED = Path(str(files("revelio") / "bundled"))
 

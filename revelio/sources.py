@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from revelio.catalog import Catalog, Product, ToolSpec, bundled_catalog
 from revelio.settings import Backend, SystemSettings
-from revelio.suggestion import suggestion
+from revelio.support.suggestion import suggestion
 from revelio.tools.base import Limits, Tool
 from revelio.tools.registry import make_tool
 from revelio.tools.unusable import UnusableTool

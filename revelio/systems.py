@@ -12,16 +12,16 @@ from typing import TypeVar
 from revelio.aliases import common, join_names, local
 from revelio.catalog import Catalog
 from revelio.conventions import Cadence
-from revelio.deadline import end, until
 from revelio.discovery.cadence import USUAL_S
 from revelio.errors import SourceError
 from revelio.merged import join, merge
-from revelio.numbers import format_duration
-from revelio.progress import told
 from revelio.redaction import redact
 from revelio.settings import SystemSettings
 from revelio.sources import Source, Sources, make_sources, unconnected
-from revelio.telemetry import traced
+from revelio.support.deadline import end, until
+from revelio.support.numbers import format_duration
+from revelio.support.progress import told
+from revelio.support.telemetry import traced
 from revelio.time_range import TimeRange
 from revelio.tools.access import Access
 from revelio.tools.base import Historic, Limits, Measured, Scope, Tool

@@ -11,10 +11,10 @@ import pytest
 from revelio.catalog import Catalog, bundled_catalog
 from revelio.conventions import signals
 from revelio.coverage import Signals, coverage, coverage_of_all, reasons
-from revelio.deadline import end
 from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
+from revelio.support.deadline import end
 from revelio.systems import System
 from revelio.tools.base import Scope, Tool
 from revelio.types import Evidence

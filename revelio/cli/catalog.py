@@ -12,7 +12,7 @@ import typer
 
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, emit, say, table
-from revelio.numbers import format_count
+from revelio.support.numbers import format_count
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog

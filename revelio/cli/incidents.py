@@ -259,9 +259,9 @@ def _contents(evidence: Evidence) -> list[str]:
 def _print_furthest(evidence: Evidence, most: int = 12) -> None:
     from rich.text import Text
 
-    from revelio.anomaly import deviation, split
     from revelio.cli.evidence import sparkline
-    from revelio.numbers import format_sigma
+    from revelio.support.anomaly import deviation, split
+    from revelio.support.numbers import format_sigma
 
     metrics = {m.name: m for tool in settings_catalog().tools for m in tool.metrics}
     rows = []

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from revelio.errors import NotFoundError, RevelioError
-from revelio.numbers import format_count
 from revelio.service import Service
 from revelio.service.pipeline import answer_incident
 from revelio.service.request import RecommendRequest
+from revelio.support.numbers import format_count
 from revelio.systems import System
 from revelio.types import Entity, Evidence, Incident
 

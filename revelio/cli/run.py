@@ -19,7 +19,7 @@ from revelio.cli.engine import (
 )
 from revelio.cli.output import Json, console, emit
 from revelio.errors import NotFoundError
-from revelio.suggestion import suggestion
+from revelio.support.suggestion import suggestion
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog

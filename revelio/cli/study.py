@@ -17,7 +17,7 @@ from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, complain, emit, say, table
 from revelio.cli.train import Device
 from revelio.errors import InvalidInputError
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog

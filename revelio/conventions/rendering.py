@@ -9,11 +9,11 @@ from functools import lru_cache
 
 import yaml
 
-from revelio.bounded_yaml import read_yaml
 from revelio.conventions.loader import conventions
 from revelio.conventions.model import Rule
 from revelio.conventions.profile import Profile, Use, recorded_profile
 from revelio.errors import SourceError
+from revelio.support.bounded_yaml import read_yaml
 
 SEPARATOR = ": "
 """Between the parts of a name that several labels make, the component first."""

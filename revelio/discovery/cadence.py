@@ -10,10 +10,10 @@ from typing import Protocol
 
 import yaml
 
-from revelio.bounded_yaml import read_yaml
 from revelio.conventions import Cadence
 from revelio.errors import SourceError
 from revelio.profile_settings import ProfileSettings
+from revelio.support.bounded_yaml import read_yaml
 
 USUAL_S = 15.0
 """What is taken where nothing says it, in seconds."""

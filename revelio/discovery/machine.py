@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from revelio.deadline import end
+from revelio.support.deadline import end
 
 DOCKER = "/var/run/docker.sock"
 GRAFANA_PORTS = (3000,)

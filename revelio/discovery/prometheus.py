@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import Protocol
 
-from revelio.clock_skew import disagreement
 from revelio.conventions import Convention, Profile, Rule, Use, conventions, signals
 from revelio.discovery.cadence import cadence
 from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
@@ -16,6 +15,7 @@ from revelio.discovery.own_metrics import own_conventions
 from revelio.errors import SourceError
 from revelio.identity import KIND_OF_LABEL, NAMES, Identity, Naming, naming_of, pairs_of
 from revelio.profile_settings import ProfileSettings
+from revelio.support.clock_skew import disagreement
 
 LOOKBACK_S = 900.0
 """Only what was measured in this time counts as there, in seconds."""

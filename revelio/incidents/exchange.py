@@ -20,7 +20,6 @@ from typing import Any, BinaryIO, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from revelio.bounded_file import OversizedError, lines_of
 from revelio.errors import DatasetError
 from revelio.incidents.files import IncidentFiles
 from revelio.incidents.shared_templates import (
@@ -31,6 +30,7 @@ from revelio.incidents.shared_templates import (
     resolved,
     templates_line,
 )
+from revelio.support.bounded_file import OversizedError, lines_of
 from revelio.types import Evidence, Incident, Query, QueryTemplate, RecordedResult
 from revelio.untyped_results import typed
 

@@ -17,8 +17,8 @@ from revelio.ranker.rank_change import RankChange
 from revelio.recommender import RankedCandidates, Recommender
 from revelio.recorded_system import RecordedSystem
 from revelio.service.request import RecommendRequest
+from revelio.support.telemetry import Workers, traced
 from revelio.systems import System
-from revelio.telemetry import Workers, traced
 from revelio.types import Finding, Incident, Query, RankedQuery, Recommendation, Result
 
 AnySystem = System | RecordedSystem

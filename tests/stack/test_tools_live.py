@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from fault_injection.testbed_system import system_of
-from revelio.anomaly import SIGNIFICANT
 from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
+from revelio.support.anomaly import SIGNIFICANT
 from revelio.systems import System, open_system
 from revelio.tools.base import Scope
 from revelio.types import Query, QueryTemplate, Window

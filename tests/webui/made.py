@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from revelio.anomaly import SIGNIFICANT
 from revelio.candidates import candidates
 from revelio.catalog import Catalog, load_catalog
 from revelio.encoders.report import HashingEncoder
@@ -19,6 +18,7 @@ from revelio.ranker.rank_change import RankChange
 from revelio.recommender import RankedCandidates, Recommender
 from revelio.retrieval import IncidentVectors
 from revelio.settings import Backend, Settings, SystemSettings
+from revelio.support.anomaly import SIGNIFICANT
 from revelio.types import (
     Entity,
     Evidence,

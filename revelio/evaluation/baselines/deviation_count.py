@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.catalog import Catalog
 from revelio.encoders.candidate_index import bound_names
 from revelio.encoders.evidence import component, index_evidence, squash
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.evaluation.method import Example, Scores, from_logits
+from revelio.support.anomaly import SIGNIFICANT_SIGMA
 from revelio.types import Incident, Query
 
 _LARGEST_READING = 2.0

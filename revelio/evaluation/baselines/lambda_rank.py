@@ -10,7 +10,7 @@ import numpy as np
 from revelio.catalog import Catalog
 from revelio.evaluation.baselines.trees import COLUMNS, CandidateFeatures, kept_rows
 from revelio.evaluation.method import Example, Scores, from_logits
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 from revelio.types import Incident, Query
 
 _TREES = 120

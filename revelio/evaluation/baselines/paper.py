@@ -15,7 +15,7 @@ import numpy as np
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
 from revelio.evaluation.method import Example, Scores, from_weights
 from revelio.evaluation.method import Floats as Doubles
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 from revelio.types import Evidence, Incident, Query
 
 if TYPE_CHECKING:

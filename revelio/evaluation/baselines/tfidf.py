@@ -11,7 +11,7 @@ import numpy as np
 
 from revelio.evaluation.baselines.words import words
 from revelio.evaluation.method import Example, Scores, from_logits
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 from revelio.types import Incident, Query
 
 _NOTHING = "(nothing)"

@@ -12,7 +12,7 @@ from revelio.catalog import Catalog
 from revelio.encoders.query import COMPONENT, NEIGHBOURS, OWN, RARITY, EncodedIncident, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.evaluation.method import Example, Scores, from_weights
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 from revelio.types import Incident, Query
 
 COLUMNS = (*(n for n in OWN if n not in RARITY), *COMPONENT, *(f"from_{c}" for c in COMPONENT), *NEIGHBOURS)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from revelio.conventions import Profile
 from revelio.errors import SourceError
 from revelio.imports.promql import entity_of, everywhere
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope
 from revelio.tools.prometheus import promql
 from revelio.tools.prometheus.answers import Answer

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from revelio.conventions import Profile
 from revelio.conventions.rendering import SEPARATOR, quoted
 from revelio.errors import SourceError
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope
 from revelio.tools.prometheus import promql
 from revelio.tools.prometheus.answers import Answer

@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from revelio.anomaly import SIGNIFICANT
 from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
+from revelio.support.anomaly import SIGNIFICANT
 from revelio.systems import open_system
 from revelio.tools.base import Limits
 from revelio.tools.tcpdump.filter import escape

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from revelio.numbers import format_count, format_duration, format_sigma, format_value
+from revelio.support.numbers import format_count, format_duration, format_sigma, format_value
 
 
 @pytest.mark.parametrize(

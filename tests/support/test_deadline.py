@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from revelio.deadline import end, until
 from revelio.service import DEADLINES, Service
 from revelio.service.request import RecommendRequest
+from revelio.support.deadline import end, until
+from revelio.support.telemetry import Workers
 from revelio.systems import GRACE_S
-from revelio.telemetry import Workers
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.types import Evidence, Query, Result
 from tests.webui import made

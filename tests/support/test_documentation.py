@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from revelio.documentation import page, pages
 from revelio.errors import NotFoundError
+from revelio.support.documentation import page, pages
 
-ROOT = Path(__file__).parent.parent
-WRITERS = {f"revelio/{name}.py" for name in ("catalog/reference", "cli/reference", "cli/screenshots", "evaluation/markdown")}
+ROOT = Path(__file__).parent.parent.parent
+WRITERS = {
+    f"revelio/{name}.py" for name in ("catalog/reference", "cli/reference", "cli/screenshots", "training/evaluation/markdown")
+}
 """They write pages of the repository, and say how."""
 
 ABSENT = re.compile(r"\bdocs/[\w/.-]+\.(?:md|yaml|json)\b|\bdeploy/\w|\bmake (?:install|run|test|stack|reference)\b|CONTRIBUTING")

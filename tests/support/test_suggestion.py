@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from revelio.suggestion import suggestion
+from revelio.support.suggestion import suggestion
 
 
 def test_a_misspelt_name_gets_the_one_that_is_close() -> None:

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import bounded, usual
 from revelio.question_time import Onset
+from revelio.support.anomaly import bounded, usual
 from revelio.types import Direction, Series
 
 Doubles = NDArray[np.float64]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from revelio.onset import USER_FACING, find_onset, spread
+from revelio.support.onset import USER_FACING, find_onset, spread
 from revelio.types import Entity, Series
 
 STEP, POINTS = 30.0, 140

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from revelio.bounded_yaml import DEEPEST, DeepError, read_yaml
+from revelio.support.bounded_yaml import DEEPEST, DeepError, read_yaml
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "[" * 100_000 + "]" * 100_000])

@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 from opentelemetry import trace
 
 from revelio.errors import InvalidInputError
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 
 P = ParamSpec("P")
 R = TypeVar("R")

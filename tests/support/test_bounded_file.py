@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from revelio.bounded_file import MOST_SETTINGS, OversizedError, lines_of, read_bounded
 from revelio.catalog import bundled_catalog, load_catalog
 from revelio.errors import ArtifactError, CatalogError, DatasetError, InvalidInputError
 from revelio.incidents.exchange import MOST_BLANK, dump_record, parse_record, read_records
@@ -23,6 +22,7 @@ from revelio.ranker.artifact import MANIFEST, NULL_DISTRIBUTIONS, RANKER_WEIGHTS
 from revelio.recommender import Recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED, load_settings
+from revelio.support.bounded_file import MOST_SETTINGS, OversizedError, lines_of, read_bounded
 from tests.incidents.made import record
 
 TOOL = "tool: queues\ntitle: Queues\n"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio import types
-from revelio.numbers import format_sigma
+from revelio.support.numbers import format_sigma
 from revelio.types import Direction, Window
 
 Doubles = NDArray[np.float64]

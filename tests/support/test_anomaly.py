@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.anomaly import MOST_SIGMA, SIGNIFICANT, SIGNIFICANT_SIGMA, count_deviation, deviation, signal, split, usual
+from revelio.support.anomaly import MOST_SIGMA, SIGNIFICANT, SIGNIFICANT_SIGMA, count_deviation, deviation, signal, split, usual
 from revelio.types import Window
 
 figures = st.lists(st.floats(-1e9, 1e9, allow_nan=False), max_size=30)

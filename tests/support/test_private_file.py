@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from revelio.private_file import create_private, private
 from revelio.store import Store
+from revelio.support.private_file import create_private, private
 
 
 def mode(path: Path) -> int:
