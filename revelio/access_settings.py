@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from revelio.redaction import checked_address, remember, remember_address
+from revelio.errors.redaction import checked_address, remember, remember_address
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$|^$"

@@ -24,10 +24,10 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from revelio.access_settings import AccessSettings, Address, remember_secrets
 from revelio.errors import InvalidInputError
+from revelio.errors.redaction import public_address
 from revelio.import_settings import ImportSettings
 from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
 from revelio.profile_settings import ProfileSettings
-from revelio.redaction import public_address
 from revelio.registered_systems import registered_systems
 from revelio.retrieval_settings import RetrievalSettings
 from revelio.setting_errors import explained, misspelt_variable, unreadable

@@ -14,8 +14,8 @@ from revelio.catalog import Catalog
 from revelio.conventions import Cadence
 from revelio.discovery.cadence import USUAL_S
 from revelio.errors import SourceError
+from revelio.errors.redaction import redact
 from revelio.merged import join, merge
-from revelio.redaction import redact
 from revelio.settings import SystemSettings
 from revelio.sources import Source, Sources, make_sources, unconnected
 from revelio.support.deadline import end, until

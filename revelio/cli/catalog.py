@@ -76,9 +76,9 @@ def import_(
       revelio catalog import runbooks runbooks
       revelio catalog import searches export.ndjson --out searches.yaml
     """
+    from revelio.errors.redaction import redact_address
     from revelio.import_sources import default_name, import_questions, read_source
     from revelio.imports.files import ImportedFile, save, text
-    from revelio.redaction import redact_address
 
     settings = settings_with()
     if out is None:

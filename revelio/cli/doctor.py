@@ -14,7 +14,7 @@ import typer
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, console, emit
 from revelio.errors import RevelioError
-from revelio.redaction import redact_address
+from revelio.errors.redaction import redact_address
 from revelio.support.extras import how_to_install
 
 if TYPE_CHECKING:

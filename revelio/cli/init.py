@@ -14,7 +14,7 @@ import typer
 
 from revelio.cli.output import Json, emit, say, table
 from revelio.errors import InvalidInputError, NotFoundError
-from revelio.redaction import checked_address, redact_address, remember_address
+from revelio.errors.redaction import checked_address, redact_address, remember_address
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revelio.errors import InvalidInputError
-from revelio.redaction import public_address
+from revelio.errors.redaction import public_address
 from revelio.support.bounded_file import read_bounded
 from revelio.support.private_file import private
 

@@ -10,7 +10,7 @@ import typer
 
 from revelio.cli.engine import opened_store, settings_with
 from revelio.cli.output import Json, StepBars, emit, say, table
-from revelio.redaction import redact_address
+from revelio.errors.redaction import redact_address
 
 _UNITS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.0}
 

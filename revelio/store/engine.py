@@ -25,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from revelio import __version__
 from revelio.errors import StoreError
-from revelio.redaction import checked_address, redact_address, remember_address
+from revelio.errors.redaction import checked_address, redact_address, remember_address
 from revelio.store.tables import Base
 from revelio.support.extras import extras_for
 from revelio.support.private_file import create_private

@@ -11,8 +11,8 @@ from asgi_correlation_id import correlation_id
 from opentelemetry import trace
 from pythonjsonlogger.json import JsonFormatter
 
-from revelio.clean_text import printable
-from revelio.redaction import redact
+from revelio.errors.clean_text import printable
+from revelio.errors.redaction import redact
 
 
 class JsonLines(JsonFormatter):

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from revelio.access_settings import AccessSettings
 from revelio.errors import SourceError
-from revelio.redaction import remember, secrets_in
+from revelio.errors.redaction import remember, secrets_in
 from revelio.support.bounded_file import read_bounded
 
 _MOST_SECRET = 64_000

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from revelio.errors import SourceError
-from revelio.redaction import redact
+from revelio.errors.redaction import redact
 from revelio.settings import Backend
 from revelio.support.clock_skew import disagreement
 from revelio.support.deadline import end

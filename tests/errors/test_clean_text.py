@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from revelio.clean_text import printable
+from revelio.errors.clean_text import printable
 
 
 def test_what_a_terminal_obeys_is_spelled_out() -> None:

@@ -1,6 +1,6 @@
 """One root error with typed children. Every message says what is wrong and what to do about it."""
 
-from revelio.redaction import redact
+from revelio.errors.redaction import redact
 
 
 class RevelioError(Exception):
