@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from revelio.conventions import signals
-from revelio.question_time import Onset, ProposedTime, QuestionTime, TimeBasis
 from revelio.recorded_system import RecordedSystem
 from revelio.support.onset import USER_FACING, find_onset
 from revelio.systems import System
 from revelio.time_mentions import TimeMention, time_mentions
 from revelio.time_range import TimeRange
 from revelio.types import Evidence, Series, Window
+from revelio.types.question_time import Onset, ProposedTime, QuestionTime, TimeBasis
 
 LOOK_BACK_S = 12 * 3600.0
 """How far back an onset is looked for where the usual window shows none, in seconds."""

@@ -13,7 +13,6 @@ from revelio.presentation.cause import CauseKind, cause
 from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.facts import written
 from revelio.presentation.panels import Chart, Groups, Table, Timeline, Tree, Waterfall
-from revelio.question_time import QuestionTime, TimeBasis
 from revelio.types import (
     Cell,
     ColumnRole,
@@ -28,6 +27,7 @@ from revelio.types import (
     Window,
     fill,
 )
+from revelio.types.question_time import QuestionTime, TimeBasis
 
 
 class WindowView(BaseModel):

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.question_time import Onset
 from revelio.support.anomaly import bounded, usual
 from revelio.types import Direction, Series
+from revelio.types.question_time import Onset
 
 Doubles = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal
 
-from revelio.question_time import QuestionTime
+from revelio.types.question_time import QuestionTime
 
 Cell = str | int | float | bool | None
 Direction = Literal["up", "down", "both"]
