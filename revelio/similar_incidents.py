@@ -15,8 +15,8 @@ from sqlalchemy.engine import make_url
 from revelio.errors import NotFoundError, SourceError, StoreError
 from revelio.recommender import Recommender
 from revelio.retrieval import Hit, Item, VectorIndex
-from revelio.retrieval_settings import RetrievalSettings
 from revelio.settings import Settings
+from revelio.settings.retrieval import RetrievalSettings
 from revelio.store import Store
 from revelio.store.causes import Cause
 from revelio.types import Recommendation

@@ -17,10 +17,10 @@ from revelio.catalog.reference import reference as catalog_page
 from revelio.cli.app import build
 from revelio.conventions.reference import reference as conventions_page
 from revelio.evaluation.markdown import page as figures_page
-from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
-from revelio.profile_settings import ProfileSettings
-from revelio.retrieval_settings import RetrievalSettings
 from revelio.settings import BUNDLED, Backend, LearningSettings, OidcSettings, Settings, SystemSettings
+from revelio.settings.integrations import AlertSettings, SlackSettings, TelemetrySettings
+from revelio.settings.profile import ProfileSettings
+from revelio.settings.retrieval import RetrievalSettings
 
 WIDTH = 100
 

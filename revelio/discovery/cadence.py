@@ -12,7 +12,7 @@ import yaml
 
 from revelio.conventions import Cadence
 from revelio.errors import SourceError
-from revelio.profile_settings import ProfileSettings
+from revelio.settings.profile import ProfileSettings
 from revelio.support.bounded_yaml import read_yaml
 
 USUAL_S = 15.0

@@ -14,7 +14,7 @@ from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narro
 from revelio.discovery.own_metrics import own_conventions
 from revelio.errors import SourceError
 from revelio.identity import KIND_OF_LABEL, NAMES, Identity, Naming, naming_of, pairs_of
-from revelio.profile_settings import ProfileSettings
+from revelio.settings.profile import ProfileSettings
 from revelio.support.clock_skew import disagreement
 
 LOOKBACK_S = 900.0

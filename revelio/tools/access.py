@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from pydantic import SecretStr
 
-from revelio.access_settings import AccessSettings
 from revelio.errors import SourceError
 from revelio.errors.redaction import remember, secrets_in
+from revelio.settings.access import AccessSettings
 from revelio.support.bounded_file import read_bounded
 
 _MOST_SECRET = 64_000

@@ -12,8 +12,8 @@ from revelio.conventions.rendering import asked, expression
 from revelio.discovery.prometheus import discover
 from revelio.discovery.store import Profiles
 from revelio.errors import SourceError
-from revelio.profile_settings import ProfileSettings
 from revelio.settings import Backend
+from revelio.settings.profile import ProfileSettings
 from tests.discovery.fake_prometheus import FakePrometheus, Labels
 
 NOW = 1_700_000_000.0

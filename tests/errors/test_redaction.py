@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from revelio.access_settings import AccessSettings
 from revelio.errors import RevelioError, SourceError
 from revelio.errors.redaction import checked_address, is_secret, redact, redact_address, remember, secrets_in
 from revelio.settings import Backend
+from revelio.settings.access import AccessSettings
 from revelio.support.telemetry_logs import JsonLines, TextLines
 from tests.growth import in_proportion
 

@@ -12,10 +12,10 @@ from pytest_httpserver import HTTPServer
 from revelio.active_model import ActiveModel
 from revelio.catalog import bundled_catalog
 from revelio.errors import InvalidInputError, NotFoundError
-from revelio.import_settings import ImportSettings
 from revelio.import_sources import import_questions, refresh
 from revelio.imports.files import address_of, listed, remove, with_imports
 from revelio.settings import Settings
+from revelio.settings.imports import ImportSettings
 
 
 @pytest.fixture

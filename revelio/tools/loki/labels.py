@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from revelio.identity import Naming, naming_of
-from revelio.profile_settings import ProfileSettings
+from revelio.settings.profile import ProfileSettings
 from revelio.tools.loki.strings import regex, text
 
 COMPONENT = (

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from revelio.access_settings import AccessSettings
+from revelio.settings.access import AccessSettings
 
 
 class RetrievalSettings(AccessSettings):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from revelio.access_settings import AccessSettings
+from revelio.settings.access import AccessSettings
 
 
 class ImportSource(AccessSettings):

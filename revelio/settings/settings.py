@@ -22,15 +22,15 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from revelio.access_settings import AccessSettings, Address, remember_secrets
 from revelio.errors import InvalidInputError
 from revelio.errors.redaction import public_address
-from revelio.import_settings import ImportSettings
-from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
-from revelio.profile_settings import ProfileSettings
-from revelio.registered_systems import registered_systems
-from revelio.retrieval_settings import RetrievalSettings
-from revelio.setting_errors import explained, misspelt_variable, unreadable
+from revelio.settings.access import AccessSettings, Address, remember_secrets
+from revelio.settings.imports import ImportSettings
+from revelio.settings.integrations import AlertSettings, SlackSettings, TelemetrySettings
+from revelio.settings.profile import ProfileSettings
+from revelio.settings.registered_systems import registered_systems
+from revelio.settings.retrieval import RetrievalSettings
+from revelio.settings.setting_errors import explained, misspelt_variable, unreadable
 from revelio.support.bounded_file import read_bounded
 
 BUNDLED = Path(str(files("revelio") / "bundled"))

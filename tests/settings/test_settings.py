@@ -8,8 +8,8 @@ import pytest
 
 from fault_injection.testbed_system import system_of
 from revelio.errors import InvalidInputError
-from revelio.registered_systems import register, unregister
 from revelio.settings import BUNDLED, load_settings
+from revelio.settings.registered_systems import register, unregister
 
 
 @pytest.fixture(autouse=True)
