@@ -31,7 +31,7 @@ def test_a_serving_module_that_read_labels_would_break_a_contract(tmp_path: Path
         subprocess.run(["cp", "-r", ROOT / package, tmp_path / package], check=True)
     (tmp_path / ".importlinter").write_bytes((ROOT / ".importlinter").read_bytes())
     recommender = tmp_path / "revelio" / "recommender.py"
-    recommender.write_text(f"import torch\nimport revelio.incidents.dataset\n{recommender.read_text()}")
+    recommender.write_text(f"import torch\nimport revelio.systems.incidents.dataset\n{recommender.read_text()}")
     done = subprocess.run([LINT, "--no-cache"], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
     assert done.returncode == 1
     broken = [line.split(" BROKEN")[0] for line in done.stdout.splitlines() if " BROKEN" in line]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from revelio.encoders.deviations import series_deviations
-from revelio.incidents.exchange import read_records
 from revelio.no_fault import DOWN, supported
 from revelio.presence import GONE_SIGMA, absences, off, sigma
+from revelio.systems.incidents.exchange import read_records
 from revelio.types import Entity, Evidence, LogPattern, Series, StateChange, Window
 
 CACHE, SHOP = Entity("cache", "redis"), Entity("service", "shop")

@@ -10,16 +10,16 @@ import pytest
 
 from revelio.catalog import bundled_catalog
 from revelio.errors import ArtifactError, InvalidInputError, NotFoundError, SourceError
-from revelio.incidents.exchange import write_records
 from revelio.ranker.rank_change import RankChange
 from revelio.recommender import RankedCandidates
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.settings import Backend, Settings, SystemSettings
-from revelio.systems import System
+from revelio.systems.incidents.exchange import write_records
+from revelio.systems.system import System
 from revelio.tools.base import Scope
 from revelio.types import Entity, Evidence, Finding, Incident, Query, RankedQuery, RecordedResult, Result
-from tests.incidents.made import record
+from tests.systems.incidents.made import record
 
 STATE = "containers.state"
 

@@ -6,10 +6,10 @@ from revelio.candidates import candidates, inventory, not_asked
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import SystemSettings
-from revelio.systems import System
+from revelio.systems.system import System
 from revelio.tools.base import Scope
 from revelio.types import Window
-from tests.test_systems import FakeTool
+from tests.systems.test_system import FakeTool
 
 SCOPE = Scope("shop", Window(970.0, 1000.0), Window(910.0, 970.0))
 

@@ -16,7 +16,7 @@ from fault_injection.labels import Call, Cause, accepted_queries, apart_from
 from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
 from revelio.errors import SourceError
-from revelio.incidents.exchange import FaultRecord, Label, Note, Record, Report, write_records
+from revelio.systems.incidents.exchange import FaultRecord, Label, Note, Record, Report, write_records
 from revelio.tools.base import Scope
 from revelio.types import Evidence, Query, RecordedResult, Result
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fault_injection.labels import Accepted
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import Record, read_records
-from revelio.incidents.files import IncidentFiles
 from revelio.support.anomaly import SIGNIFICANT
+from revelio.systems.incidents.exchange import Record, read_records
+from revelio.systems.incidents.files import IncidentFiles
 
 CONTROL = "control"
 """The category of runs in which nothing is wrong."""

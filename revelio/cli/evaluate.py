@@ -104,8 +104,8 @@ def evaluate(
     from revelio.evaluation.runner import evaluate as compare
     from revelio.evaluation.tables import tables
     from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport
-    from revelio.incidents.dataset import open_datasets
     from revelio.ranker.artifact import load_ranker
+    from revelio.systems.incidents.dataset import open_datasets
 
     data, default = open_datasets(with_catalogs(dataset or [DATASET], catalog)), settings_catalog()
     tools = data.all_tools(default)
@@ -140,7 +140,7 @@ def evaluate(
 
 def check_split_names(names: Sequence[str]) -> None:
     """Refuse a split that no dataset has."""
-    from revelio.incidents.dataset import SPLITS
+    from revelio.systems.incidents.dataset import SPLITS
 
     for name in names:
         if name not in SPLITS:

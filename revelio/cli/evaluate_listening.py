@@ -21,8 +21,8 @@ def evaluate_listening(parts: Sequence[tuple[Path, Catalog | None]], model: Path
     from revelio.evaluation.listening import UNSEEN, listening
     from revelio.evaluation.tables import listening_table
     from revelio.evaluation.trained import Trained
-    from revelio.incidents.dataset import open_datasets
     from revelio.ranker.artifact import load_ranker
+    from revelio.systems.incidents.dataset import open_datasets
 
     data, default = open_datasets(parts), settings_catalog()
     trained = Trained(load_ranker(settings_with(model).model, data.all_tools(default)))

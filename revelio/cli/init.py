@@ -19,7 +19,7 @@ from revelio.errors.redaction import checked_address, redact_address, remember_a
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
     from revelio.cli.discovery import Finder, Found, Project
-    from revelio.coverage import Coverage
+    from revelio.systems.coverage import Coverage
 
 SHOWN = 5
 """Projects that are listed where several are there."""
@@ -183,9 +183,9 @@ def _given(sources: Sequence[str], named: Mapping[str, str | None]) -> dict[str,
 
 def _coverage(path: Path, name: str, catalog: Catalog) -> Coverage:
     """What the settings just written let Revelio see."""
-    from revelio.coverage import coverage
     from revelio.settings import SystemSettings
-    from revelio.systems import open_system
+    from revelio.systems.coverage import coverage
+    from revelio.systems.system import open_system
 
     written = tomllib.loads(path.read_text(encoding="utf-8"))["systems"][name]
     system = open_system(name, SystemSettings.model_validate(written), catalog)

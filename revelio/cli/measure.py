@@ -24,7 +24,7 @@ from revelio.service import Service
 from revelio.service.pipeline import answer_incident
 from revelio.service.request import RecommendRequest
 from revelio.support.numbers import format_count
-from revelio.systems import System
+from revelio.systems.system import System
 from revelio.types import Entity, Evidence, Incident
 
 CANDIDATES = 1000

@@ -99,8 +99,8 @@ def export(
     import time
     from collections.abc import Iterator
 
-    from revelio.incidents.exchange import Record, write_records
     from revelio.store.export import exported
+    from revelio.systems.incidents.exchange import Record, write_records
 
     since = time.time() - _days(newer_than) * 86400 if newer_than else 0.0
     written = 0

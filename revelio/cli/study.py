@@ -136,9 +136,9 @@ def _systems(
     arguments: TrainArguments, folders: list[tuple[Path, Catalog | None]], per_system: int, own: Sequence[int], json: bool
 ) -> None:
     from revelio.evaluation.systems import SHARES, leave_one_out
-    from revelio.incidents.dataset import open_datasets
     from revelio.learning.own_incidents import adapted
     from revelio.ranker.artifact import load_ranker
+    from revelio.systems.incidents.dataset import open_datasets
 
     dataset, model = open_datasets(folders), settings_with().model
     today = load_ranker(model, dataset.all_tools(arguments.catalog))

@@ -9,7 +9,7 @@ import numpy as np
 
 from revelio.evaluation.metrics import Outcome
 from revelio.evaluation.results import KindFigures, Missed
-from revelio.incidents.exchange import FaultRecord
+from revelio.systems.incidents.exchange import FaultRecord
 
 FaultOf = Mapping[str, tuple[str, FaultRecord]]
 """Split and fault of each incident with a fault, by id."""

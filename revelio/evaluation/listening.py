@@ -16,7 +16,7 @@ from revelio.evaluation.method import Example, Method
 from revelio.evaluation.metrics import Outcome, mean_interval, outcome
 from revelio.evaluation.results import Interval
 from revelio.evaluation.runner import Case, Progress, case
-from revelio.incidents.dataset import TEST_WRITERS, LabelledIncident
+from revelio.systems.incidents.dataset import TEST_WRITERS, LabelledIncident
 from revelio.training.superpose import superposed
 
 NONSENSE = ("qwrtz xx 17", "Something is wrong, please look into it.")

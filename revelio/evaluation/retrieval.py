@@ -19,10 +19,10 @@ from revelio.encoders.report import Floats, TextEncoder
 from revelio.errors import DatasetError
 from revelio.evaluation.metrics import mean_interval
 from revelio.evaluation.runner import CONTROLS, Progress, case
-from revelio.incidents.dataset import Dataset
 from revelio.retrieval import IncidentVectors, Item
 from revelio.retrieval.faiss_index import FaissIndex
 from revelio.retrieval.imported_questions import ImportedQuestions, lexical_index, words
+from revelio.systems.incidents.dataset import Dataset
 from revelio.types import Evidence, Incident, Origin, Query, QueryTemplate, Recommendation, Window
 
 AMONG = ("all", "system", "others")

@@ -18,8 +18,8 @@ from revelio.evaluation.method import Baseline, Example, Floats, Method
 from revelio.evaluation.metrics import Outcome
 from revelio.evaluation.results import BySplit, ControlFigures, Evaluation, Failure, FaultFigures, Figures
 from revelio.evaluation.runs import RunsCurve, runs_curve, together
-from revelio.incidents.dataset import SPLITS, TEST_WRITERS, Dataset, LabelledIncident
-from revelio.incidents.exchange import FaultRecord, Report
+from revelio.systems.incidents.dataset import SPLITS, TEST_WRITERS, Dataset, LabelledIncident
+from revelio.systems.incidents.exchange import FaultRecord, Report
 
 TRAINING = "train"
 CONTROLS = "no_fault"

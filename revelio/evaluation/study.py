@@ -15,8 +15,8 @@ from revelio.errors import InvalidInputError
 from revelio.evaluation.results import Evaluation
 from revelio.evaluation.runner import Progress, evaluate, prefixed
 from revelio.evaluation.trained import Trained
-from revelio.incidents.dataset import Dataset, open_dataset
 from revelio.ranker.artifact import MANIFEST, load_ranker
+from revelio.systems.incidents.dataset import Dataset, open_dataset
 from revelio.training.arguments import TrainArguments
 from revelio.training.train import train
 

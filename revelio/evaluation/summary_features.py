@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import isfinite
 from statistics import fmean
 
-from revelio.incidents.exchange import Record
+from revelio.systems.incidents.exchange import Record
 from revelio.types import Entity, Evidence, Feature, Series
 
 _SPANS = {"p95_ms": "span_latency_p95", "errors": "span_errors", "count": "span_count"}

@@ -21,9 +21,9 @@ from revelio.evaluation.baselines.shuffled import Shuffled
 from revelio.evaluation.results import FaultFigures, Interval
 from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
 from revelio.evaluation.trained import Trained
-from revelio.incidents.dataset import Dataset, LabelledIncident
 from revelio.ranker.artifact import MANIFEST, load_ranker
 from revelio.ranker.session import Ranker
+from revelio.systems.incidents.dataset import Dataset, LabelledIncident
 from revelio.training.arguments import TrainArguments
 from revelio.training.train import train
 

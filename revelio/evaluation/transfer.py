@@ -20,9 +20,9 @@ from revelio.evaluation.results import FaultFigures
 from revelio.evaluation.runner import TRAINING, Progress, evaluate, prefixed
 from revelio.evaluation.summary_features import summary_features
 from revelio.evaluation.trained import Trained
-from revelio.incidents.dataset import open_dataset
-from revelio.incidents.exchange import Record, write_records
 from revelio.ranker.artifact import MANIFEST, load_ranker
+from revelio.systems.incidents.dataset import open_dataset
+from revelio.systems.incidents.exchange import Record, write_records
 from revelio.training.arguments import TrainArguments
 from revelio.training.train import train
 

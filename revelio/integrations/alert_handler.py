@@ -16,7 +16,7 @@ from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.settings.integrations import AlertSettings
 from revelio.store import SavedAnswer
-from revelio.time_range import TimeRange
+from revelio.systems.time_range import TimeRange
 
 log = logging.getLogger(__name__)
 

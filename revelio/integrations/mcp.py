@@ -20,7 +20,7 @@ from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.similar_incidents import SimilarIncident
 from revelio.store import SavedAnswer
-from revelio.time_range import parse_time_range
+from revelio.systems.time_range import parse_time_range
 from revelio.types import Cell, Evidence, RankedQuery, Result
 
 T = TypeVar("T")

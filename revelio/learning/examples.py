@@ -12,10 +12,10 @@ from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
 from revelio.encoders.query import EncodedIncident
 from revelio.evaluation.runner import case
-from revelio.incidents.dataset import Dataset, LabelledIncident
 from revelio.ranker.fit_head import TrainingExample
 from revelio.ranker.session import Ranker
 from revelio.store import SavedAnswer
+from revelio.systems.incidents.dataset import Dataset, LabelledIncident
 
 FOUND, HELPFUL, NOT_USEFUL = 1.0, 0.3, 0.1
 """The weights of verdicts: a query showed the cause; it helped, as may another one; it was not useful."""

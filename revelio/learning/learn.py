@@ -10,7 +10,6 @@ from pathlib import Path
 
 from revelio.catalog import Catalog, bundled_catalog
 from revelio.encoders.query import FEATURES
-from revelio.incidents.dataset import open_dataset
 from revelio.learning.comparison import cross_validated, held_out, worse
 from revelio.learning.examples import Case, Judged, judged, labelled
 from revelio.ranker.artifact import RANKER_WEIGHTS, load_manifest, load_ranker
@@ -21,6 +20,7 @@ from revelio.ranker.versions import Comparison, LastRun, LearnedFrom, VersionMan
 from revelio.settings import BUNDLED
 from revelio.store import Store
 from revelio.store.judged import judged_answers, verdicts_after
+from revelio.systems.incidents.dataset import open_dataset
 
 L2_VALUES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """L2 penalties, each also the weight of a replayed incident. The next one is tried when a head is worse."""

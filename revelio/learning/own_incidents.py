@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from revelio.catalog import Catalog
-from revelio.incidents.dataset import LabelledIncident
 from revelio.learning.examples import FOUND, Judged, cases
 from revelio.learning.learn import fitted
 from revelio.ranker.session import Ranker
+from revelio.systems.incidents.dataset import LabelledIncident
 
 
 def adapted(ranker: Ranker, incidents: Sequence[LabelledIncident], catalog: Catalog) -> Ranker:

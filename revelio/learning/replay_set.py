@@ -12,9 +12,9 @@ from pathlib import Path
 
 from revelio.errors import DatasetError, InvalidInputError
 from revelio.evaluation.runner import CONTROLS, TRAINING
-from revelio.incidents.dataset import MANIFEST, TEST_WRITERS, LabelledIncident, file_digest, open_dataset
-from revelio.incidents.exchange import Record, write_records
 from revelio.learning.examples import REPORTS
+from revelio.systems.incidents.dataset import MANIFEST, TEST_WRITERS, LabelledIncident, file_digest, open_dataset
+from revelio.systems.incidents.exchange import Record, write_records
 
 ONE_IN = 5
 """One in so many held-out incidents is a control, so that the no-fault probability is compared too."""

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 from revelio.active_model import ActiveModel
 from revelio.catalog import Catalog
 from revelio.errors import ArtifactError, CatalogError, NotFoundError, RevelioError, SourceError
-from revelio.health import HealthMonitor
-from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
 from revelio.recommender import Recommender
-from revelio.recorded_system import RecordedSystem
 from revelio.service import pipeline
 from revelio.service.pipeline import AnySystem, Reranking
 from revelio.service.request import RecommendRequest
 from revelio.settings import Settings
-from revelio.sources import unconnected
 from revelio.support.current_actor import current_actor
 from revelio.support.deadline import end, until
 from revelio.support.progress import stop_if_cancelled
 from revelio.support.telemetry import traced
-from revelio.systems import System, open_system
+from revelio.systems.health import HealthMonitor
+from revelio.systems.incidents.recorded import RecordedIncident, RecordedIncidents
+from revelio.systems.recorded_system import RecordedSystem
+from revelio.systems.sources import unconnected
+from revelio.systems.system import System, open_system
 from revelio.types import Incident, Query, RankedQuery, Recommendation, Result
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from revelio.encoders.evidence import Figure, index_evidence
 from revelio.encoders.inferred_reads import infer_reads
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import TextEncoder
-from revelio.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training.batch import Example
 from revelio.training.superpose import Superposed
 from revelio.types import QueryTemplate, Reading

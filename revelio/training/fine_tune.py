@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from revelio.encoders.report import MAX_TOKENS
-from revelio.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training import checkpoint
 from revelio.training.arguments import TrainArguments
 from revelio.training.distributed import ProcessGroup

@@ -8,7 +8,7 @@ import numpy as np
 
 from revelio.catalog import Catalog, load_catalog
 from revelio.evaluation.method import Example, Scores, from_logits
-from revelio.incidents.exchange import Label, Record, Report, write_records
+from revelio.systems.incidents.exchange import Label, Record, Report, write_records
 from revelio.types import Entity, Evidence, Incident, Query, Series, Window
 
 WINDOW, BASELINE = Window(60.0, 90.0), Window(0.0, 60.0)

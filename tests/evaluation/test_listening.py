@@ -11,7 +11,7 @@ import pytest
 from revelio.catalog import Catalog, load_catalog
 from revelio.evaluation.listening import Listening, listening
 from revelio.evaluation.method import Scores, from_logits
-from revelio.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.types import Incident, Query
 from tests.ranker.conftest import CATALOG, labelled
 

@@ -15,10 +15,10 @@ import pytest
 from revelio.encoders.report import HashingEncoder, OnnxEncoder
 from revelio.errors import DatasetError
 from revelio.evaluation.retrieval import NearestCause, found_queries, ndcg, nearest_causes
-from revelio.incidents.dataset import open_dataset
-from revelio.incidents.exchange import FaultRecord, Record
 from revelio.retrieval import IncidentVectors
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.dataset import open_dataset
+from revelio.systems.incidents.exchange import FaultRecord, Record
 from revelio.types import Incident, Recommendation, StateChange
 from tests.evaluation import made
 

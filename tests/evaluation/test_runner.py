@@ -16,7 +16,7 @@ from revelio.evaluation.page import page
 from revelio.evaluation.results import ControlFigures, FaultFigures
 from revelio.evaluation.runner import case, evaluate
 from revelio.evaluation.tables import tables
-from revelio.incidents.dataset import Dataset, LabelledIncident, open_dataset
+from revelio.systems.incidents.dataset import Dataset, LabelledIncident, open_dataset
 from tests.evaluation.made import Oracle, catalog, dataset, record
 
 TEXTS = (("w1", "written for training"), ("w6", "told by six"), ("w13", "told by thirteen"))

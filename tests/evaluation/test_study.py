@@ -11,7 +11,7 @@ import pytest
 from revelio.catalog import Catalog
 from revelio.errors import InvalidInputError
 from revelio.evaluation.results import FaultFigures
-from revelio.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.dataset import LabelledIncident
 from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, incidents, labelled, write_dataset  # noqa: F401
 
 pytest.importorskip("torch")

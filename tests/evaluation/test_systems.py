@@ -11,11 +11,11 @@ import pytest
 
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import Dataset, LabelledIncident, open_datasets
-from revelio.incidents.exchange import write_records
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.session import Ranker
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.dataset import Dataset, LabelledIncident, open_datasets
+from revelio.systems.incidents.exchange import write_records
 from tests.cli.test_foreign_catalog import CATALOG, KINDS, PLACES, incident
 from tests.ranker.conftest import PLACES as PARTS
 from tests.ranker.conftest import catalog, catalog_file, labelled  # noqa: F401

@@ -11,8 +11,8 @@ import pytest
 
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import LabelledIncident
-from revelio.incidents.exchange import Record
+from revelio.systems.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.exchange import Record
 from tests.ranker.conftest import KINDS, PLACES, catalog, catalog_file, labelled, write_dataset  # noqa: F401
 
 pytest.importorskip("torch")

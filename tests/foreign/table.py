@@ -10,10 +10,10 @@ from statistics import fmean, median
 
 from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
-from revelio.incidents.exchange import Record, read_records
 from revelio.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import Settings
+from revelio.systems.incidents.exchange import Record, read_records
 from tests.foreign.exposed import Exposed
 from tests.foreign.recording import Figures, noted
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from revelio.catalog import bundled_catalog
-from revelio.incidents.dataset import open_dataset
-from revelio.incidents.exchange import Record
 from revelio.learning.learn import LearnArguments
 from revelio.learning.replay_set import choose
 from revelio.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED
 from revelio.store import Store
+from revelio.systems.incidents.dataset import open_dataset
+from revelio.systems.incidents.exchange import Record
 from revelio.types import Incident
 from tests.learning.made import RIGHT, incidents
 

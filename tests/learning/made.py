@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from revelio.incidents.exchange import Record
+from revelio.systems.incidents.exchange import Record
 from revelio.types import Entity, Evidence, Incident, Series
 
 RIGHT = "prometheus.memory"

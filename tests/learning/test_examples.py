@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from revelio.incidents.dataset import open_dataset
 from revelio.learning.examples import Case, labelled
 from revelio.recommender import Recommender
+from revelio.systems.incidents.dataset import open_dataset
 
 
 def _mean_certainty(cases: list[Case]) -> float:

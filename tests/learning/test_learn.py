@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from revelio.errors import InvalidInputError
-from revelio.incidents.exchange import Record
 from revelio.learning import learn as learning
 from revelio.learning.comparison import TOLERANCE
 from revelio.learning.learn import LearnArguments, learn
@@ -18,6 +17,7 @@ from revelio.service import Service
 from revelio.service.pipeline import answer_incident
 from revelio.settings import LearningSettings, Settings
 from revelio.store import Store
+from revelio.systems.incidents.exchange import Record
 from revelio.types import Incident
 from tests.learning.conftest import CONFIRMED
 from tests.learning.made import RIGHT, incidents

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from revelio.catalog import Catalog, load_catalog
-from revelio.incidents.dataset import LabelledIncident
-from revelio.incidents.exchange import Label, Record
 from revelio.learning.own_incidents import adapted
 from revelio.ranker.session import Ranker
 from revelio.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.exchange import Label, Record
 from tests.cli.test_foreign_catalog import CATALOG, PLACES, incident
 
 WANTED = "get_pod_restarts"

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from revelio.catalog import Catalog, load_catalog
-from revelio.incidents.exchange import Record
 from revelio.learning.comparison import FEEDBACK, HELD_OUT
 from revelio.learning.learn import LearnArguments, learn
 from revelio.ranker.artifact import load_manifest
@@ -18,6 +17,7 @@ from revelio.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED
 from revelio.store import Store
+from revelio.systems.incidents.exchange import Record
 from tests.cli.test_foreign_catalog import CATALOG, KINDS, PLACES, incident
 
 MODEL = BUNDLED / "model"

@@ -17,7 +17,7 @@ from revelio.cli.discovery import Finder
 from revelio.errors import SourceError
 from revelio.plugins import announced, own_catalog, with_plugins
 from revelio.settings import Backend, Settings, SystemSettings
-from revelio.systems import System, open_system
+from revelio.systems.system import System, open_system
 from revelio.types import Query
 from tests.cli.made import CommandLine
 

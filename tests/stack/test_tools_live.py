@@ -14,7 +14,7 @@ from fault_injection.testbed_system import system_of
 from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
 from revelio.support.anomaly import SIGNIFICANT
-from revelio.systems import System, open_system
+from revelio.systems.system import System, open_system
 from revelio.tools.base import Scope
 from revelio.types import Query, QueryTemplate, Window
 from testbed.stack import parts_of

@@ -17,13 +17,13 @@ from safetensors.numpy import load_file, save_file
 
 from revelio.catalog import bundled_catalog, load_catalog
 from revelio.errors import ArtifactError, CatalogError, DatasetError, InvalidInputError
-from revelio.incidents.exchange import MOST_BLANK, dump_record, parse_record, read_records
 from revelio.ranker.artifact import MANIFEST, NULL_DISTRIBUTIONS, RANKER_WEIGHTS, TEXTS, load_manifest, load_ranker, save_manifest
 from revelio.recommender import Recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED, load_settings
 from revelio.support.bounded_file import MOST_SETTINGS, OversizedError, lines_of, read_bounded
-from tests.incidents.made import record
+from revelio.systems.incidents.exchange import MOST_BLANK, dump_record, parse_record, read_records
+from tests.systems.incidents.made import record
 
 TOOL = "tool: queues\ntitle: Queues\n"
 GOOD = TOOL + "templates:\n  - {id: queues.one, title: One, body: x}\n"

@@ -11,7 +11,7 @@ from revelio.service import DEADLINES, Service
 from revelio.service.request import RecommendRequest
 from revelio.support.deadline import end, until
 from revelio.support.telemetry import Workers
-from revelio.systems import GRACE_S
+from revelio.systems.system import GRACE_S
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.types import Evidence, Query, Result
 from tests.webui import made

@@ -10,7 +10,7 @@ import pytest
 
 from revelio.catalog import Catalog
 from revelio.encoders.report import OnnxEncoder
-from revelio.incidents.exchange import Report
+from revelio.systems.incidents.exchange import Report
 from tests.ranker.conftest import labelled
 
 torch = pytest.importorskip("torch")

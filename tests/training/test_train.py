@@ -15,10 +15,10 @@ from revelio.encoders.inference import open_session
 from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import ArtifactError, DatasetError, InvalidInputError
-from revelio.incidents.dataset import LabelledIncident
 from revelio.ranker.artifact import CARD, MANIFEST, NULL_DISTRIBUTIONS, RANKER_WEIGHTS, REPORT_WEIGHTS, TEXTS, load_ranker
 from revelio.ranker.session import INPUTS, network_inputs
 from revelio.recommender import Recommender
+from revelio.systems.incidents.dataset import LabelledIncident
 from tests.ranker.conftest import labelled
 
 torch = pytest.importorskip("torch")

@@ -22,7 +22,7 @@ from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.settings.integrations import SlackSettings
 from revelio.store import SavedAnswer, Verdict
-from revelio.time_range import parse_time_range
+from revelio.systems.time_range import parse_time_range
 from revelio.types import Evidence, RankedQuery, Result
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.base import Scope
 from revelio.tools.kubernetes.kubeconfig import resolved
 from revelio.tools.kubernetes.tool import Kubernetes

@@ -17,7 +17,7 @@ from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.settings.profile import ProfileSettings
-from revelio.systems import System, open_system
+from revelio.systems.system import System, open_system
 from revelio.tools.base import Scope
 from revelio.tools.loki.labels import Labels, find_labels
 from revelio.tools.loki.logql import logql

@@ -17,7 +17,7 @@ from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.base import Limits, Scope
 from revelio.tools.mysql.connection import MARIADB, MYSQL
 from revelio.tools.mysql.sql import masked, refusal, sent, text_of

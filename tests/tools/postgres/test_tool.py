@@ -21,7 +21,7 @@ from revelio.errors import SourceError
 from revelio.recommender import load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED, Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.postgres.connection import Database
 from revelio.tools.postgres.sql import masked, query_of, text_of
 from revelio.tools.postgres.tool import CLIENT, SERVER, Postgres

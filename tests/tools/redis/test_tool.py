@@ -14,7 +14,7 @@ from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.redis.connection import Command, RefusedError, Reply, Server
 from revelio.tools.redis.sampling import fields, figure, slow_commands
 from revelio.tools.redis.tool import SERVER, Redis, _masked

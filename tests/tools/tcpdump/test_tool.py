@@ -23,7 +23,7 @@ from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.support.anomaly import SIGNIFICANT
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.base import Limits
 from revelio.tools.tcpdump.filter import escape
 from revelio.tools.tcpdump.tool import Tcpdump

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from revelio.evaluation.metrics import Bin
 from revelio.evaluation.results import ControlFigures, Evaluation, FaultFigures
-from revelio.incidents.dataset import grown_from, open_dataset
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.dataset import grown_from, open_dataset
 from webui.views.model import EVALUATION, read_model_folder
 
 FAULTS = FaultFigures(

@@ -11,9 +11,9 @@ import pytest
 
 from revelio.catalog import Catalog, bundled_catalog, load_catalog
 from revelio.errors import SourceError
-from revelio.merged import merge
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import INVENTORY_S, System, open_system
+from revelio.systems.merged import merge
+from revelio.systems.system import INVENTORY_S, System, open_system
 from revelio.tools.base import Limits, Scope
 from revelio.types import (
     Entity,

@@ -14,9 +14,9 @@ from revelio.candidates import candidates, inventory, not_asked
 from revelio.conventions import Profile, signals
 from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
-from revelio.sources import Source
 from revelio.support.deadline import end, until
-from revelio.systems import System, ToolState
+from revelio.systems.sources import Source
+from revelio.systems.system import System, ToolState
 from revelio.tools.base import Noted
 from revelio.tools.prometheus.tool import Prometheus
 from revelio.tools.seen_at import another

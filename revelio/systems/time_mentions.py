@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from revelio.time_range import LONGEST_S, TimeRange, read_words
+from revelio.systems.time_range import LONGEST_S, TimeRange, read_words
 
 MARGIN_S = 300.0
 """How long before and how much longer after "around 14:20" the window reaches, in seconds."""

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from revelio.errors import DatasetError
-from revelio.incidents.bundle import bundle, public
-from revelio.incidents.exchange import Record, dump_record, json_schema, parse_record, read_records, write_records
+from revelio.systems.incidents.bundle import bundle, public
+from revelio.systems.incidents.exchange import Record, dump_record, json_schema, parse_record, read_records, write_records
 from revelio.types import Blank, Entity, Evidence, Query, QueryTemplate, Reading, Window
-from tests.incidents.made import record
+from tests.systems.incidents.made import record
 
 
 @pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.xz"])

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from revelio.errors import DatasetError, NotFoundError
-from revelio.incidents.exchange import write_records
-from revelio.incidents.recorded import RecordedIncidents
-from tests.incidents.made import record
+from revelio.systems.incidents.exchange import write_records
+from revelio.systems.incidents.recorded import RecordedIncidents
+from tests.systems.incidents.made import record
 
 
 def test_incidents_are_listed_with_their_report_and_read_by_id(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from revelio.incidents.exchange import FaultRecord, Label, Note, Record, Report
+from revelio.systems.incidents.exchange import FaultRecord, Label, Note, Record, Report
 from revelio.types import (
     Entity,
     Evidence,

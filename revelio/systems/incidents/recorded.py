@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from revelio.errors import DatasetError, NotFoundError
-from revelio.incidents.exchange import Record, headings_of, records_of
-from revelio.incidents.files import SUFFIXES, IncidentFiles
+from revelio.systems.incidents.exchange import Record, headings_of, records_of
+from revelio.systems.incidents.files import SUFFIXES, IncidentFiles
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from revelio.catalog import Catalog
 from revelio.errors import NotFoundError
-from revelio.incidents.exchange import Record
 from revelio.settings import SystemSettings
-from revelio.sources import unconnected
-from revelio.time_range import TimeRange
+from revelio.systems.incidents.exchange import Record
+from revelio.systems.sources import unconnected
+from revelio.systems.time_range import TimeRange
 from revelio.tools.base import Scope, Tool
 from revelio.types import Evidence, Incident, Query, Result
 from revelio.unreachable import presence

@@ -10,12 +10,12 @@ import pytest
 
 from revelio.catalog import Catalog, bundled_catalog
 from revelio.conventions import signals
-from revelio.coverage import Signals, coverage, coverage_of_all, reasons
 from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.support.deadline import end
-from revelio.systems import System
+from revelio.systems.coverage import Signals, coverage, coverage_of_all, reasons
+from revelio.systems.system import System
 from revelio.tools.base import Scope, Tool
 from revelio.types import Evidence
 
@@ -69,7 +69,7 @@ def test_each_source_says_what_it_knows_of_itself_and_what_answers_in_its_place(
         asked.append((product, url))
         return "Jaeger answers; name it as backends.jaeger"
 
-    monkeypatch.setattr("revelio.coverage.another", another)
+    monkeypatch.setattr("revelio.systems.coverage.another", another)
     settings = SystemSettings(backends={"jaeger": Backend(url="http://j"), "loki": Backend(url="http://l")})
     tools = cast(dict[str, Tool], {"jaeger": Half(), "loki": Elsewhere()})
     seen = coverage(System("shop", settings, bundled_catalog(), tools))
@@ -88,13 +88,13 @@ def test_all_systems_are_looked_at_together_and_one_that_hangs_is_left_out(monke
             together.wait()
         return f"of {system}"
 
-    monkeypatch.setattr("revelio.coverage.coverage", look)
+    monkeypatch.setattr("revelio.systems.coverage.coverage", look)
     looked = coverage_of_all({name: name for name in ("a", "b", "hangs")}, 1.0)  # type: ignore[misc]
     hanging.set()
     assert dict[str, object](looked) == {"a": "of a", "b": "of b", "hangs": None}
 
 
 def test_what_is_asked_has_to_be_over_before_the_look_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("revelio.coverage.coverage", lambda system: end(60.0) - time.monotonic())
+    monkeypatch.setattr("revelio.systems.coverage.coverage", lambda system: end(60.0) - time.monotonic())
     (left,) = coverage_of_all({"a": None}, 10.0).values()  # type: ignore[dict-item]
     assert 0.0 < left < 9.0  # type: ignore[operator]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revelio.errors import InvalidInputError
-from revelio.time_range import CLOCK_SKEW_S, TimeRange, parse_duration, parse_time, parse_time_range, time_range
+from revelio.systems.time_range import CLOCK_SKEW_S, TimeRange, parse_duration, parse_time, parse_time_range, time_range
 
 NOW = datetime(2026, 11, 23, 15, 0, tzinfo=UTC).timestamp()
 

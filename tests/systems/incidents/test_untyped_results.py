@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import revelio
-from revelio.incidents.exchange import dump_record, parse_record, read_records
 from revelio.presentation import evidence_panels
+from revelio.systems.incidents.exchange import dump_record, parse_record, read_records
+from revelio.systems.incidents.untyped_results import typed
 from revelio.types import Result
-from revelio.untyped_results import typed
 
 BUNDLED = sorted((Path(revelio.__file__).parent / "bundled" / "incidents").iterdir())
 RECORDED = [record for path in BUNDLED[:12] for record in read_records(path)]

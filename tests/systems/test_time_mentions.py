@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.time_mentions import AROUND_S, MARGIN_S, time_mentions
-from revelio.time_range import TimeRange
+from revelio.systems.time_mentions import AROUND_S, MARGIN_S, time_mentions
+from revelio.systems.time_range import TimeRange
 
 NOW = datetime(2026, 11, 23, 15, 0, tzinfo=UTC).timestamp()
 

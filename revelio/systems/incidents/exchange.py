@@ -21,8 +21,9 @@ from typing import Any, BinaryIO, Literal
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from revelio.errors import DatasetError
-from revelio.incidents.files import IncidentFiles
-from revelio.incidents.shared_templates import (
+from revelio.support.bounded_file import OversizedError, lines_of
+from revelio.systems.incidents.files import IncidentFiles
+from revelio.systems.incidents.shared_templates import (
     dump_templates,
     first_error,
     is_templates_line,
@@ -30,9 +31,8 @@ from revelio.incidents.shared_templates import (
     resolved,
     templates_line,
 )
-from revelio.support.bounded_file import OversizedError, lines_of
+from revelio.systems.incidents.untyped_results import typed
 from revelio.types import Evidence, Incident, Query, QueryTemplate, RecordedResult
-from revelio.untyped_results import typed
 
 FORMAT = "revelio.incident/1"
 MOST_LINE, MOST_FILE, MOST_BLANK = 8_000_000, 1_000_000_000, 1_000

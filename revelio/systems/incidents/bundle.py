@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import Record, records_of, write_records
-from revelio.incidents.files import IncidentFiles
+from revelio.systems.incidents.exchange import Record, records_of, write_records
+from revelio.systems.incidents.files import IncidentFiles
 
 
 def bundle(dataset: Path, ids: Iterable[str], out: Path) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from revelio.errors import RevelioError
-from revelio.systems import System, ToolState
+from revelio.systems.system import System, ToolState
 
 FRESH_S = 10.0
 """An answer younger than this is shown instead of asking again."""

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import MANIFEST, file_digest, open_dataset, open_datasets
-from revelio.incidents.exchange import write_records
+from revelio.systems.incidents.dataset import MANIFEST, file_digest, open_dataset, open_datasets
+from revelio.systems.incidents.exchange import write_records
 from revelio.types import Query, QueryTemplate
-from tests.incidents.made import record
+from tests.systems.incidents.made import record
 
 
 @pytest.fixture

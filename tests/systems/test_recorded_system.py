@@ -8,9 +8,9 @@ import pytest
 
 from revelio.catalog import bundled_catalog
 from revelio.errors import NotFoundError
-from revelio.incidents.exchange import Record
-from revelio.recorded_system import RecordedSystem
 from revelio.settings import Backend, SystemSettings
+from revelio.systems.incidents.exchange import Record
+from revelio.systems.recorded_system import RecordedSystem
 from revelio.tools.base import Scope
 from revelio.types import Entity, Evidence, Query, RecordedResult, Result, StateChange, Window
 

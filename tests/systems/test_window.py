@@ -7,9 +7,9 @@ from typing import cast
 
 import pytest
 
-from revelio.question_window import AskedTime, choose_window, collect_evidence
-from revelio.systems import System
-from revelio.time_range import TimeRange
+from revelio.systems.system import System
+from revelio.systems.time_range import TimeRange
+from revelio.systems.window import AskedTime, choose_window, collect_evidence
 from revelio.tools.base import Scope
 from revelio.types import Entity, Evidence, Series, Window
 

@@ -15,14 +15,14 @@ from revelio.conventions import Cadence
 from revelio.discovery.cadence import USUAL_S
 from revelio.errors import SourceError
 from revelio.errors.redaction import redact
-from revelio.merged import join, merge
 from revelio.settings import SystemSettings
-from revelio.sources import Source, Sources, make_sources, unconnected
 from revelio.support.deadline import end, until
 from revelio.support.numbers import format_duration
 from revelio.support.progress import told
 from revelio.support.telemetry import traced
-from revelio.time_range import TimeRange
+from revelio.systems.merged import join, merge
+from revelio.systems.sources import Source, Sources, make_sources, unconnected
+from revelio.systems.time_range import TimeRange
 from revelio.tools.access import Access
 from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
 from revelio.tools.concurrency_limit import ConcurrencyLimit

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from revelio.catalog import Catalog, load_catalog
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import Record, read_records, records_of
-from revelio.incidents.files import IncidentFiles
+from revelio.systems.incidents.exchange import Record, read_records, records_of
+from revelio.systems.incidents.files import IncidentFiles
 from revelio.types import Query
 
 TEST_WRITERS = frozenset({"w6", "w13"})

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import dump_record, read_records, write_records
-from revelio.incidents.files import INDEX, IncidentFiles
-from revelio.incidents.recorded import RecordedIncidents
-from tests.incidents.made import record
+from revelio.systems.incidents.exchange import dump_record, read_records, write_records
+from revelio.systems.incidents.files import INDEX, IncidentFiles
+from revelio.systems.incidents.recorded import RecordedIncidents
+from tests.systems.incidents.made import record
 
 IDS = ("forum-a1", "shop-a1", "shop-b2", "shop-c3")
 
@@ -66,7 +66,7 @@ def test_packing_that_is_ended_before_the_index_is_written_loses_nothing(folder:
         path.write_bytes(content)
 
     with monkeypatch.context() as patched:
-        patched.setattr("revelio.incidents.files._replace", killed)
+        patched.setattr("revelio.systems.incidents.files._replace", killed)
         with pytest.raises(KeyboardInterrupt):
             IncidentFiles(folder).pack()
     assert [r.id for r in read_records(folder)] == list(IDS)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from revelio.conventions import signals
-from revelio.recorded_system import RecordedSystem
 from revelio.support.onset import USER_FACING, find_onset
-from revelio.systems import System
-from revelio.time_mentions import TimeMention, time_mentions
-from revelio.time_range import TimeRange
+from revelio.systems.recorded_system import RecordedSystem
+from revelio.systems.system import System
+from revelio.systems.time_mentions import TimeMention, time_mentions
+from revelio.systems.time_range import TimeRange
 from revelio.types import Evidence, Series, Window
 from revelio.types.question_time import Onset, ProposedTime, QuestionTime, TimeBasis
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from revelio.health import HealthMonitor
 from revelio.service import Service
-from revelio.systems import ToolState
+from revelio.systems.health import HealthMonitor
+from revelio.systems.system import ToolState
 from tests.webui import made
 
 
@@ -70,6 +70,6 @@ def test_a_clock_that_was_set_back_does_not_keep_an_old_answer(slow: Slow, monke
     slow.may.set()
     board = HealthMonitor(slow.system)  # type: ignore[arg-type]
     board.look(("shop",), 10.0)
-    monkeypatch.setattr("revelio.health.time.time", lambda: 1_000_000.0)
+    monkeypatch.setattr("revelio.systems.health.time.time", lambda: 1_000_000.0)
     board.look(("shop",), 10.0)
     assert slow.asked == 2
