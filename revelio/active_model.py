@@ -6,9 +6,9 @@ import logging
 import threading
 
 from revelio.catalog import Catalog
+from revelio.catalog.imports.files import mark, with_imports
+from revelio.catalog.plugins import own_catalog
 from revelio.errors import ArtifactError, NotFoundError
-from revelio.imports.files import mark, with_imports
-from revelio.plugins import own_catalog
 from revelio.ranker.artifact import load_manifest
 from revelio.ranker.versions import Versions, pointer_mark
 from revelio.recommender import Recommender, load_recommender

@@ -10,14 +10,14 @@ from urllib.parse import quote
 
 import yaml
 
+from revelio.catalog.imports.files import ImportedFile, address_of, check_name, keep_address, listed, write
+from revelio.catalog.imports.grafana import read_dashboard
+from revelio.catalog.imports.question import Collector, Found, Kind
+from revelio.catalog.imports.rules import read_rules
+from revelio.catalog.imports.runbooks import read_runbook
+from revelio.catalog.imports.searches import read_searches
 from revelio.errors import InvalidInputError, SourceError
 from revelio.errors.redaction import checked_address, public_address, redact_address, remember_address
-from revelio.imports.files import ImportedFile, address_of, check_name, keep_address, listed, write
-from revelio.imports.grafana import read_dashboard
-from revelio.imports.question import Collector, Found, Kind
-from revelio.imports.rules import read_rules
-from revelio.imports.runbooks import read_runbook
-from revelio.imports.searches import read_searches
 from revelio.settings import Backend, Settings
 from revelio.support.bounded_file import OversizedError, read_bounded
 from revelio.tools.base import Limits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from revelio.presence import absences
+from revelio.catalog.presence import absences
 from revelio.support.onset import USER_FACING
 from revelio.types import Entity, Evidence
 

@@ -12,8 +12,8 @@ from threading import Lock
 
 from cachetools import LRUCache, cachedmethod
 
-from revelio.candidates import Inventory, candidates, inventory, more_than
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import Inventory, candidates, inventory, more_than
 from revelio.encoders.identity_cache import Identity
 from revelio.errors import NotFoundError
 from revelio.ranker.artifact import load_ranker

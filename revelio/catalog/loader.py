@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
+from revelio.catalog.conventions import signals
 from revelio.catalog.products import Product
 from revelio.catalog.specs import Catalog, Metric, ResultForm, ToolSpec
-from revelio.conventions import signals
 from revelio.errors import CatalogError
 from revelio.support.bounded_file import read_bounded
 from revelio.support.bounded_yaml import DeepError, Loader, check_depth

@@ -107,7 +107,7 @@ def _examine(examined: Examined) -> Iterator[Finding]:
 
 
 def _plugins() -> Iterator[Finding]:
-    from revelio.plugins import announced
+    from revelio.catalog.plugins import announced
 
     for one in announced():
         if one.spec is None:

@@ -207,7 +207,7 @@ def bundle(
 def _results(service: Service, seen: Incident) -> tuple[RecordedResult, ...]:
     """What each candidate query shows; those whose backend does not answer are left out and said."""
     from fault_injection.campaigns.proof import execute, recorded
-    from revelio.candidates import candidates, inventory
+    from revelio.catalog.candidates import candidates, inventory
 
     system = service.system(seen.system)
     done = execute(system, candidates(service.catalog, inventory(seen.evidence)), system.scope(seen.evidence))

@@ -55,9 +55,9 @@ def init(
       revelio init --jaeger http://jaeger:16686 --out /etc/revelio.toml --force
     """
     from revelio.catalog import bundled_catalog
+    from revelio.catalog.plugins import with_plugins
     from revelio.cli import settings_file
     from revelio.cli.discovery import Finder, Project, projects_of
-    from revelio.plugins import with_plugins
 
     path = out or Path(os.environ.get("REVELIO_CONFIG") or "revelio.toml")
     text, systems = ("", {}) if force or not path.exists() else settings_file.read(path)

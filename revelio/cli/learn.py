@@ -37,9 +37,9 @@ def learn(
       revelio learn
       revelio learn --at-least 20 --json
     """
+    from revelio.catalog.plugins import own_catalog
     from revelio.learning.learn import LearnArguments
     from revelio.learning.learn import learn as attempt
-    from revelio.plugins import own_catalog
     from revelio.store import Store
 
     settings = settings_with()

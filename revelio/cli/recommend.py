@@ -157,7 +157,7 @@ def _card(screen: Console, ranked: RankedQuery, evidence: Evidence, where: str, 
     from rich.padding import Padding
     from rich.text import Text
 
-    from revelio.aliases import also_called
+    from revelio.catalog.aliases import also_called
 
     filled = round(ranked.probability * _BAR)
     head = Text(f"{ranked.rank:>2}. ", "bold")

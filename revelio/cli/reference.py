@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from revelio.catalog import bundled_catalog
+from revelio.catalog.conventions.reference import reference as conventions_page
 from revelio.catalog.reference import reference as catalog_page
 from revelio.cli.app import build
-from revelio.conventions.reference import reference as conventions_page
 from revelio.evaluation.markdown import page as figures_page
 from revelio.settings import BUNDLED, Backend, LearningSettings, OidcSettings, Settings, SystemSettings
 from revelio.settings.integrations import AlertSettings, SlackSettings, TelemetrySettings

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import yaml
 
-from revelio.conventions import Cadence
+from revelio.catalog.conventions import Cadence
 from revelio.errors import SourceError
 from revelio.settings.profile import ProfileSettings
 from revelio.support.bounded_yaml import read_yaml

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from revelio.conventions import Convention, Label, signals
+from revelio.catalog.conventions import Convention, Label, signals
 
 SYSTEM_LABELS = (
     "project",

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from revelio.conventions import Convention, Label, Rule, conventions
+from revelio.catalog.conventions import Convention, Label, Rule, conventions
 from revelio.errors import SourceError
 
 PREFIX = "own-"

@@ -8,12 +8,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Protocol
 
-from revelio.conventions import Convention, Profile, Rule, Use, conventions, signals
+from revelio.catalog.conventions import Convention, Profile, Rule, Use, conventions, signals
+from revelio.catalog.identity import KIND_OF_LABEL, NAMES, Identity, Naming, naming_of, pairs_of
 from revelio.discovery.cadence import cadence
 from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
 from revelio.discovery.own_metrics import own_conventions
 from revelio.errors import SourceError
-from revelio.identity import KIND_OF_LABEL, NAMES, Identity, Naming, naming_of, pairs_of
 from revelio.settings.profile import ProfileSettings
 from revelio.support.clock_skew import disagreement
 

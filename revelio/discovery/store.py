@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from revelio.conventions import Profile
+from revelio.catalog.conventions import Profile
 from revelio.discovery.prometheus import Ask, discover
 from revelio.errors import SourceError
 from revelio.settings import Backend

@@ -12,8 +12,8 @@ from struct import pack
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.conventions import signals
-from revelio.presence import GONE_SIGMA, is_presence, off, sigma
+from revelio.catalog.conventions import signals
+from revelio.catalog.presence import GONE_SIGMA, is_presence, off, sigma
 from revelio.support.anomaly import RELATIVE, beyond, bounded, count_deviation, uncertainty, usual
 from revelio.types import Feature, Series, SpanFigures, SpanStat, Window
 

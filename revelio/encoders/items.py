@@ -13,7 +13,7 @@ from itertools import compress
 
 import numpy as np
 
-from revelio.conventions import signals
+from revelio.catalog.conventions import signals
 from revelio.encoders.cached_deviations import deviations_of_series, deviations_of_spans
 from revelio.encoders.deviations import SPAN_METRICS, Doubles, feature_deviations
 from revelio.encoders.evidence import CHANGED, change_deviations, squash, unrecorded_absences

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.errors import DatasetError
 from revelio.evaluation import metrics
 from revelio.evaluation.details import detail

@@ -13,7 +13,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from revelio import __version__
-from revelio.aliases import shows_text
+from revelio.catalog.aliases import shows_text
 from revelio.errors import InvalidInputError, RevelioError
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
 from revelio.service import Service

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.encoders.query import EncodedIncident
 from revelio.evaluation.runner import case
 from revelio.ranker.fit_head import TrainingExample

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from revelio.aliases import others
+from revelio.catalog.aliases import others
 from revelio.presentation.cause import CauseKind, cause
 from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.facts import written

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from revelio.candidates import not_asked
+from revelio.catalog.candidates import not_asked
 from revelio.errors import NotFoundError, SourceError
 from revelio.no_fault import short_history, supported
 from revelio.ranker.rank_change import RankChange

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from revelio.candidates import candidates, inventory, not_asked
-from revelio.conventions import Profile, signals
+from revelio.catalog.candidates import candidates, inventory, not_asked
+from revelio.catalog.conventions import Profile, signals
+from revelio.catalog.unreachable import asks_presence
 from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.support.deadline import end, until
@@ -21,7 +22,6 @@ from revelio.tools.base import Noted
 from revelio.tools.prometheus.tool import Prometheus
 from revelio.tools.seen_at import another
 from revelio.types import Evidence
-from revelio.unreachable import asks_presence
 
 _TIDY_S = 2.0
 """How long a look may go on when its sources have no more time: all that it waits for is over by then."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from revelio.catalog import Catalog
+from revelio.catalog.unreachable import presence
 from revelio.errors import NotFoundError
 from revelio.settings import SystemSettings
 from revelio.systems.incidents.exchange import Record
@@ -10,7 +11,6 @@ from revelio.systems.sources import unconnected
 from revelio.systems.time_range import TimeRange
 from revelio.tools.base import Scope, Tool
 from revelio.types import Evidence, Incident, Query, Result
-from revelio.unreachable import presence
 
 
 class RecordedSystem:

@@ -9,9 +9,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from revelio.aliases import common, join_names, local
 from revelio.catalog import Catalog
-from revelio.conventions import Cadence
+from revelio.catalog.aliases import common, join_names, local
+from revelio.catalog.conventions import Cadence
+from revelio.catalog.unreachable import presence, unreachable
 from revelio.discovery.cadence import USUAL_S
 from revelio.errors import SourceError
 from revelio.errors.redaction import redact
@@ -28,7 +29,6 @@ from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Alias, Entity, Evidence, Incident, Query, Result, Series, Window
-from revelio.unreachable import presence, unreachable
 
 GRACE_S = 0.5
 """How much longer than one request's limit a whole snapshot may take, in seconds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
-from revelio.conventions import signals
+from revelio.catalog.conventions import signals
 from revelio.support.onset import USER_FACING, find_onset
 from revelio.systems.recorded_system import RecordedSystem
 from revelio.systems.system import System

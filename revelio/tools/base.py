@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from revelio.conventions import Cadence
+from revelio.catalog.conventions import Cadence
 from revelio.types import Evidence, Query, Result, Series, Window
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.encoders.candidate_index import index_candidates
 from revelio.encoders.evidence import Figure, index_evidence
 from revelio.encoders.inferred_reads import infer_reads

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from revelio.conventions import Profile, Use, conventions
-from revelio.conventions.rendering import asked, expression
+from revelio.catalog.conventions import Profile, Use, conventions
+from revelio.catalog.conventions.rendering import asked, expression
 from revelio.discovery.prometheus import discover
 from revelio.discovery.store import Profiles
 from revelio.errors import SourceError

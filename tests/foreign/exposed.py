@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 
-from revelio.conventions import conventions, signals
+from revelio.catalog.conventions import conventions, signals
 from revelio.discovery.prometheus import WATCHES
 from tests.foreign.machine import PROMETHEUS
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 
 from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, recorded, short
-from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
-from revelio.conventions import signals
+from revelio.catalog.candidates import candidates, inventory
+from revelio.catalog.conventions import signals
 from revelio.support.anomaly import SIGNIFICANT, deviation, signal, split
 from revelio.systems.incidents.exchange import Label
 from revelio.systems.system import System

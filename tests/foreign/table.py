@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import Settings

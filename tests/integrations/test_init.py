@@ -18,10 +18,10 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from revelio.catalog import bundled_catalog
+from revelio.catalog.conventions import conventions, recorded_profile
 from revelio.cli import init
 from revelio.cli.discovery import ALWAYS, Finder, Found, Project, projects_of
 from revelio.cli.settings_file import quoted, settings_text
-from revelio.conventions import conventions, recorded_profile
 from tests.cli.made import CommandLine
 
 URLS = {"prometheus": "http://a:9090", "jaeger": "http://b:16686", "elasticsearch": "http://c:9200"}

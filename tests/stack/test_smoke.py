@@ -19,7 +19,7 @@ from fault_injection.docker_engine import DockerEngine
 from fault_injection.inject import injected, open_faults
 from fault_injection.labels import accepted_queries, load_labels
 from fault_injection.spec import Fault
-from revelio.conventions import Cadence
+from revelio.catalog.conventions import Cadence
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.settings import load_settings

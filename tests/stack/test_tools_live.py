@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from fault_injection.testbed_system import system_of
-from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates
 from revelio.support.anomaly import SIGNIFICANT
 from revelio.systems.system import System, open_system
 from revelio.tools.base import Scope

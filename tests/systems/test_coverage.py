@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from revelio.catalog import Catalog, bundled_catalog
-from revelio.conventions import signals
+from revelio.catalog.conventions import signals
 from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings

@@ -89,7 +89,7 @@ def test_the_exported_network_gives_what_torch_gives(catalog: Catalog, tmp_path:
     export_network(network, 64, len(FEATURES), len(COMPONENT), tmp_path / "n.onnx")
     session = open_session(tmp_path / "n.onnx")
     text = HashingEncoder(64)
-    from revelio.candidates import candidates
+    from revelio.catalog.candidates import candidates
 
     for kind in ("hog", "bug", "none"):
         incident = labelled(7, kind, "alpha").record.incident()

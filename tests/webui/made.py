@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from revelio.candidates import candidates
 from revelio.catalog import Catalog, load_catalog
+from revelio.catalog.candidates import candidates
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import NotFoundError
 from revelio.ranker.head import Head

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from revelio.conventions import signals
+from revelio.catalog.conventions import signals
 from revelio.presentation.facts.calls import blocked, failed_calls, look_ups, slow_calls
 from revelio.presentation.facts.changes import change
 from revelio.presentation.facts.fact import Fact

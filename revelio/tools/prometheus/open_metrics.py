@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from revelio.conventions import Profile
-from revelio.conventions.rendering import SEPARATOR, quoted
+from revelio.catalog.conventions import Profile
+from revelio.catalog.conventions.rendering import SEPARATOR, quoted
 from revelio.errors import SourceError
 from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope

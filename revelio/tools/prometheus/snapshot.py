@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from revelio.catalog import Metric
-from revelio.conventions import Profile, Rule, Signal, Use, signals
-from revelio.conventions.rendering import SEPARATOR, entity_labels, overview
+from revelio.catalog.conventions import Profile, Rule, Signal, Use, signals
+from revelio.catalog.conventions.rendering import SEPARATOR, entity_labels, overview
 from revelio.errors import SourceError
 from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revelio.catalog import ToolSpec
-from revelio.conventions import Cadence, Profile, recorded_profile
+from revelio.catalog.conventions import Cadence, Profile, recorded_profile
+from revelio.catalog.presence import is_presence, off, sigma
 from revelio.discovery.store import Profiles
 from revelio.errors import SourceError
-from revelio.presence import is_presence, off, sigma
 from revelio.settings import Backend
 from revelio.support.anomaly import deviation, explain, levels, own_floor, signal, split
 from revelio.support.numbers import format_value

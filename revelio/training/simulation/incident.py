@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from revelio.candidates import candidates, inventory
+from revelio.catalog.candidates import candidates, inventory
 from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.systems.incidents.exchange import FaultRecord, Label, Record, Report
 from revelio.training.simulation import events, reports, telemetry

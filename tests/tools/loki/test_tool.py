@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from pytest_httpserver import HTTPServer
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.settings.profile import ProfileSettings

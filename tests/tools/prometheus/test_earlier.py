@@ -10,7 +10,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from revelio.conventions import Profile, recorded_profile
+from revelio.catalog.conventions import Profile, recorded_profile
 from revelio.settings import Backend
 from revelio.support.anomaly import deviation, split
 from revelio.tools.base import Limits, Scope

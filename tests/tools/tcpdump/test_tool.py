@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.support.anomaly import SIGNIFICANT

@@ -1,4 +1,6 @@
-"""Keeps a small sample of an exporter's output: ``python -m tests.conventions.record NAME URL "the command that made it"``.
+"""Keeps a small sample of an exporter's output.
+
+``python -m tests.catalog.conventions.record NAME URL "the command that made it"``
 
 Of the metrics that some convention reads, a few series each are kept, as the exporter wrote them.
 """
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from revelio.conventions import conventions
+from revelio.catalog.conventions import conventions
 
 FOLDER = Path(__file__).parent / "samples"
 SERIES = 6

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from revelio.catalog import bundled_catalog
-from revelio.conventions import recorded_profile, signals
-from revelio.conventions.rendering import overview
+from revelio.catalog.conventions import recorded_profile, signals
+from revelio.catalog.conventions.rendering import overview
 from revelio.tools.base import Scope
 from revelio.tools.prometheus import promql
 from revelio.types import Query, QueryTemplate, Window

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from revelio.candidates import candidates, inventory, not_asked
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates, inventory, not_asked
 from revelio.errors import SourceError
 from revelio.settings import SystemSettings
 from revelio.systems.system import System

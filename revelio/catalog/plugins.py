@@ -74,7 +74,7 @@ def _read(point: EntryPoint) -> Announced:
     except Exception as error:  # it runs code of others
         return Announced(point.name, distribution, trouble=f"{point.value} cannot be loaded: {_told(error)}")
     if not isinstance(made, Plugin):
-        return Announced(point.name, distribution, trouble=f"{point.value} is no revelio.plugins.Plugin")
+        return Announced(point.name, distribution, trouble=f"{point.value} is no revelio.catalog.plugins.Plugin")
     try:
         return Announced(point.name, distribution, made, _spec(point.name, made))
     except CatalogError as error:

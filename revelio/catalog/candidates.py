@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from revelio.catalog import Catalog, ToolSpec
-from revelio.conventions import recorded_profile, signals
+from revelio.catalog.conventions import recorded_profile, signals
+from revelio.catalog.unreachable import asks_presence
 from revelio.types import Entity, Evidence, Query, QueryTemplate, Reading
-from revelio.unreachable import asks_presence
 
 IMPORTED = "imported."
 """The ids of imported templates start so, and a snapshot keeps what each returns as a series of that name."""

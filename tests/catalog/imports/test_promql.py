@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.imports.promql import UnusableError, everywhere, judged, with_placeholders
+from revelio.catalog.imports.promql import UnusableError, everywhere, judged, with_placeholders
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.conventions import signals
+from revelio.catalog.conventions import signals
 from revelio.support.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.types import Entity, Evidence, LogPattern, Series, StateChange, Window
 

@@ -14,9 +14,9 @@ from typing import Any
 import yaml
 
 from revelio.catalog import Catalog, load_catalog
+from revelio.catalog.imports.question import Found, Kind, Question
 from revelio.errors import CatalogError, InvalidInputError, NotFoundError
 from revelio.errors.redaction import redact_address
-from revelio.imports.question import Found, Kind, Question
 from revelio.support.bounded_file import read_bounded
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")

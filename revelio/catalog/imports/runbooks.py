@@ -6,8 +6,8 @@ import re
 
 from markdown_it import MarkdownIt
 
-from revelio.imports.promql import UnusableError, judged, with_placeholders
-from revelio.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, Question, plain
+from revelio.catalog.imports.promql import UnusableError, judged, with_placeholders
+from revelio.catalog.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, Question, plain
 
 _SHELL = frozenset({"sh", "bash", "shell", "console", "zsh", "kubectl"})
 _PROMPT = re.compile(r"^\s*(?:\$|#|>)\s+")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from revelio.conventions.rendering import SEPARATOR
-from revelio.identity import Naming
+from revelio.catalog.conventions.rendering import SEPARATOR
+from revelio.catalog.identity import Naming
 from revelio.types import Alias, Entity, Evidence, Query, Result, fill
 
 _ARROW = "->"

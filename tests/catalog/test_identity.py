@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from revelio.identity import Identity, Naming, naming_of
+from revelio.catalog.identity import Identity, Naming, naming_of
 
 PODS = [
     ("cart-7d9f8bc6d5-x2k4q", "cart"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from revelio.conventions.loader import conventions, signals
-from revelio.conventions.model import Convention, Signal
+from revelio.catalog.conventions.loader import conventions, signals
+from revelio.catalog.conventions.model import Convention, Signal
 
 _HEAD = """# Conventions
 
 What Revelio reads from a Prometheus without being told where it is: **signals**, and the **conventions** by which exporters
 and instrumentations store them. Discovery finds out which conventions a system follows; `revelio doctor` shows what was found
-and what to set up to see more. The files are `revelio/conventions/signals.yaml` and `revelio/conventions/exporters`.
+and what to set up to see more. The files are `signals.yaml` and `exporters` in `revelio/catalog/conventions`.
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from revelio.conventions.rendering import asked
+from revelio.catalog.conventions.rendering import asked
 from revelio.errors import SourceError
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from revelio.aliases import also_called, common, join_names, local
-from revelio.presence import absences
+from revelio.catalog.aliases import also_called, common, join_names, local
+from revelio.catalog.presence import absences
 from revelio.tools.containers.state import known_as
 from revelio.types import (
     Alias,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from revelio.conventions import Convention, Rule, conventions, signals
-from revelio.conventions.loader import load_conventions
-from revelio.conventions.reference import reference
+from revelio.catalog.conventions import Convention, Rule, conventions, signals
+from revelio.catalog.conventions.loader import load_conventions
+from revelio.catalog.conventions.reference import reference
 from revelio.errors import CatalogError
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -11,12 +11,12 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from revelio.conventions.model import Convention, Label, Merge, Provenance, Rule, Signal
+from revelio.catalog.conventions.model import Convention, Label, Merge, Provenance, Rule, Signal
 from revelio.errors import CatalogError
 from revelio.support.bounded_yaml import read_yaml
 from revelio.types import Direction
 
-_FOLDER = Path(str(files("revelio.conventions")))
+_FOLDER = Path(str(files("revelio.catalog.conventions")))
 
 
 class _Strict(BaseModel):

@@ -11,9 +11,9 @@ from pytest_httpserver import HTTPServer
 
 from revelio.active_model import ActiveModel
 from revelio.catalog import bundled_catalog
+from revelio.catalog.imports.files import address_of, listed, remove, with_imports
 from revelio.errors import InvalidInputError, NotFoundError
 from revelio.import_sources import import_questions, refresh
-from revelio.imports.files import address_of, listed, remove, with_imports
 from revelio.settings import Settings
 from revelio.settings.imports import ImportSettings
 
@@ -88,7 +88,7 @@ def test_broken_files_in_a_folder_are_problems_and_the_rest_is_imported(settings
 @pytest.mark.parametrize(("source", "name", "said"), [("nowhere", "", "no file, folder or address"), (".", "../x", "no name")])
 def test_what_is_no_source_is_refused(settings: Settings, source: str, name: str, said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
-        import_questions(settings, "runbooks", source if source != "." else str(Path(__file__).parents[2] / "docs"), name)
+        import_questions(settings, "runbooks", source if source != "." else str(Path(__file__).parents[3] / "docs"), name)
 
 
 def test_the_digest_of_the_bundled_catalog_knows_no_origin() -> None:

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-from revelio.conventions.loader import conventions, signals
-from revelio.conventions.model import Convention, Rule, Signal
-from revelio.identity import Identity
+from revelio.catalog.conventions.loader import conventions, signals
+from revelio.catalog.conventions.model import Convention, Rule, Signal
+from revelio.catalog.identity import Identity
 
 PROJECT = 'project="${project}"'
 

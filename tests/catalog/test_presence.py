@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from revelio.catalog.presence import GONE_SIGMA, absences, off, sigma
 from revelio.encoders.deviations import series_deviations
 from revelio.no_fault import DOWN, supported
-from revelio.presence import GONE_SIGMA, absences, off, sigma
 from revelio.systems.incidents.exchange import read_records
 from revelio.types import Entity, Evidence, LogPattern, Series, StateChange, Window
 

@@ -10,8 +10,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.candidates import MOST, Inventory, candidates, inventory, more_than, not_asked, within
 from revelio.catalog import Catalog, ToolSpec, bundled_catalog
+from revelio.catalog.candidates import MOST, Inventory, candidates, inventory, more_than, not_asked, within
 from revelio.types import Blank, Entity, Evidence, QueryTemplate, Reading, Series, SpanFigures, SpanStat, Window
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from revelio.imports.question import MOST_TEXT, MOST_TITLE, Collector, Question, plain
+from revelio.catalog.imports.question import MOST_TEXT, MOST_TITLE, Collector, Question, plain
 
 _TERM = re.compile(r'\s*(?:(not)\s+)?(?:([\w.@-]+)\s*(:|>=|<=|>|<)\s*)?("(?:[^"\\]|\\.)*"|[^\s():"]+)\s*', re.IGNORECASE)
 _RANGE = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import yaml
 
-from revelio.conventions.loader import conventions
-from revelio.conventions.model import Rule
-from revelio.conventions.profile import Profile, Use, recorded_profile
+from revelio.catalog.conventions.loader import conventions
+from revelio.catalog.conventions.model import Rule
+from revelio.catalog.conventions.profile import Profile, Use, recorded_profile
 from revelio.errors import SourceError
 from revelio.support.bounded_yaml import read_yaml
 

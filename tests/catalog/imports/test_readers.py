@@ -7,11 +7,11 @@ import json
 import pytest
 import yaml
 
-from revelio.imports.grafana import read_dashboard
-from revelio.imports.question import Collector, Found
-from revelio.imports.rules import read_rules
-from revelio.imports.runbooks import read_runbook
-from revelio.imports.searches import read_searches
+from revelio.catalog.imports.grafana import read_dashboard
+from revelio.catalog.imports.question import Collector, Found
+from revelio.catalog.imports.rules import read_rules
+from revelio.catalog.imports.runbooks import read_runbook
+from revelio.catalog.imports.searches import read_searches
 
 RULES = """
 groups:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from revelio.imports.promql import UnusableError, judged, with_placeholders
-from revelio.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, Question, plain
+from revelio.catalog.imports.promql import UnusableError, judged, with_placeholders
+from revelio.catalog.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, Question, plain
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
