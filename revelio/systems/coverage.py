@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from revelio.catalog.candidates import candidates, inventory, not_asked
 from revelio.catalog.conventions import Profile, signals
 from revelio.catalog.unreachable import asks_presence
-from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.support.deadline import end, until
 from revelio.systems.sources import Source
 from revelio.systems.system import System, ToolState
 from revelio.tools.base import Noted
+from revelio.tools.discovery.prometheus import NOTHING
 from revelio.tools.prometheus.tool import Prometheus
 from revelio.tools.seen_at import another
 from revelio.types import Evidence

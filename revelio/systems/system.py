@@ -13,7 +13,6 @@ from revelio.catalog import Catalog
 from revelio.catalog.aliases import common, join_names, local
 from revelio.catalog.conventions import Cadence
 from revelio.catalog.unreachable import presence, unreachable
-from revelio.discovery.cadence import USUAL_S
 from revelio.errors import SourceError
 from revelio.errors.redaction import redact
 from revelio.settings import SystemSettings
@@ -27,6 +26,7 @@ from revelio.systems.time_range import TimeRange
 from revelio.tools.access import Access
 from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
 from revelio.tools.concurrency_limit import ConcurrencyLimit
+from revelio.tools.discovery.cadence import USUAL_S
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Alias, Entity, Evidence, Incident, Query, Result, Series, Window
 

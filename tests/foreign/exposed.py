@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 
 from revelio.catalog.conventions import conventions, signals
-from revelio.discovery.prometheus import WATCHES
+from revelio.tools.discovery.prometheus import WATCHES
 from tests.foreign.machine import PROMETHEUS
 
 MADE_BY_PROMETHEUS = {"up", "scrape_duration_seconds"}

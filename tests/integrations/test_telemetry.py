@@ -37,7 +37,7 @@ from revelio.settings import BUNDLED, Backend, SystemSettings
 from revelio.support.metrics import Metrics
 from revelio.support.telemetry import Workers, start_traces, traced
 from revelio.support.telemetry_logs import JsonLines, TextLines
-from tests.discovery.fake_prometheus import FakePrometheus
+from tests.tools.discovery.fake_prometheus import FakePrometheus
 from tests.webui import made
 from webui.app import is_request_id, new_request_id
 

@@ -100,8 +100,8 @@ def test_init_connects_it_and_its_questions_are_ranked(
         monkeypatch.delenv(variable)
     address = server.removeprefix("http://")
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
-    monkeypatch.setattr("revelio.discovery.machine.engine", lambda path="": None)
-    monkeypatch.setattr("revelio.discovery.machine.addresses", lambda ports, there: (address,) if 15999 in ports else ())
+    monkeypatch.setattr("revelio.tools.discovery.machine.engine", lambda path="": None)
+    monkeypatch.setattr("revelio.tools.discovery.machine.addresses", lambda ports, there: (address,) if 15999 in ports else ())
     made = revelio("init", "--system", "shop")
     assert made.code == 0 and "Queues, 2 of them" in made.out
     written = tomllib.loads(Path("revelio.toml").read_text(encoding="utf-8"))

@@ -10,13 +10,13 @@ import pytest
 
 from revelio.catalog import Catalog, bundled_catalog
 from revelio.catalog.conventions import signals
-from revelio.discovery.prometheus import NOTHING
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.support.deadline import end
 from revelio.systems.coverage import Signals, coverage, coverage_of_all, reasons
 from revelio.systems.system import System
 from revelio.tools.base import Scope, Tool
+from revelio.tools.discovery.prometheus import NOTHING
 from revelio.types import Evidence
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from revelio.catalog.conventions import Profile, Use, conventions
 from revelio.catalog.conventions.rendering import asked, expression
-from revelio.discovery.prometheus import discover
-from revelio.discovery.store import Profiles
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.settings.profile import ProfileSettings
-from tests.discovery.fake_prometheus import FakePrometheus, Labels
+from revelio.tools.discovery.prometheus import discover
+from revelio.tools.discovery.store import Profiles
+from tests.tools.discovery.fake_prometheus import FakePrometheus, Labels
 
 NOW = 1_700_000_000.0
 

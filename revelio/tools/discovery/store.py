@@ -12,9 +12,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from revelio.catalog.conventions import Profile
-from revelio.discovery.prometheus import Ask, discover
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.tools.discovery.prometheus import Ask, discover
 
 REFRESH_S = 600.0
 """How long a profile holds, in seconds; what is deployed meanwhile is seen afterwards."""

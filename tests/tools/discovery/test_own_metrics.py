@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from revelio.discovery.own_metrics import Query, Vector, own_conventions
+from revelio.tools.discovery.own_metrics import Query, Vector, own_conventions
 
 CADDY = (Path(__file__).parent / "samples" / "caddy.txt").read_text(encoding="utf-8")
 

@@ -10,12 +10,12 @@ from typing import Protocol
 
 from revelio.catalog.conventions import Convention, Profile, Rule, Use, conventions, signals
 from revelio.catalog.identity import KIND_OF_LABEL, NAMES, Identity, Naming, naming_of, pairs_of
-from revelio.discovery.cadence import cadence
-from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
-from revelio.discovery.own_metrics import own_conventions
 from revelio.errors import SourceError
 from revelio.settings.profile import ProfileSettings
 from revelio.support.clock_skew import disagreement
+from revelio.tools.discovery.cadence import cadence
+from revelio.tools.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
+from revelio.tools.discovery.own_metrics import own_conventions
 
 LOOKBACK_S = 900.0
 """Only what was measured in this time counts as there, in seconds."""
