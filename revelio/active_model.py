@@ -10,8 +10,8 @@ from revelio.catalog.imports.files import mark, with_imports
 from revelio.catalog.plugins import own_catalog
 from revelio.errors import ArtifactError, NotFoundError
 from revelio.ranker.artifact import load_manifest
+from revelio.ranker.recommender import Recommender, load_recommender
 from revelio.ranker.versions import Versions, pointer_mark
-from revelio.recommender import Recommender, load_recommender
 from revelio.settings import Settings
 
 log = logging.getLogger(__name__)

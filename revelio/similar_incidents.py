@@ -13,7 +13,7 @@ from typing import Literal
 from sqlalchemy.engine import make_url
 
 from revelio.errors import NotFoundError, SourceError, StoreError
-from revelio.recommender import Recommender
+from revelio.ranker.recommender import Recommender
 from revelio.retrieval import Hit, Item, VectorIndex
 from revelio.settings import Settings
 from revelio.settings.retrieval import RetrievalSettings

@@ -95,7 +95,7 @@ _FLEET = (
 )
 
 
-@pytest.mark.parametrize("module", ["revelio.service", "revelio.recommender", "webui.app"])
+@pytest.mark.parametrize("module", ["revelio.service", "revelio.ranker.recommender", "webui.app"])
 def test_serving_loads_no_engine_of_retrieval_before_it_is_needed(module: str) -> None:
     assert not _loaded_by(f"import {module}") & RETRIEVAL
 

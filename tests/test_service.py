@@ -11,7 +11,7 @@ import pytest
 from revelio.catalog import bundled_catalog
 from revelio.errors import ArtifactError, InvalidInputError, NotFoundError, SourceError
 from revelio.ranker.rank_change import RankChange
-from revelio.recommender import RankedCandidates
+from revelio.ranker.recommender import RankedCandidates
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.settings import Backend, Settings, SystemSettings

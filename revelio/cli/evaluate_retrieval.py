@@ -19,7 +19,7 @@ def evaluate_retrieval(parts: Sequence[tuple[Path, Catalog | None]], model: Path
     """Print the share of incidents whose nearest one had the same cause; with ``pairs`` also nDCG of texts and queries."""
     from revelio.evaluation.retrieval import AMONG, found_queries, nearest_causes
     from revelio.ranker.artifact import load_ranker
-    from revelio.recommender import Recommender
+    from revelio.ranker.recommender import Recommender
     from revelio.service.pipeline import answer_incident
     from revelio.systems.incidents.dataset import open_datasets
 

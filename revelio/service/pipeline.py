@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from revelio.catalog.candidates import not_asked
 from revelio.errors import NotFoundError, SourceError
-from revelio.no_fault import short_history, supported
+from revelio.ranker.no_fault import short_history, supported
 from revelio.ranker.rank_change import RankChange
-from revelio.recommender import RankedCandidates, Recommender
+from revelio.ranker.recommender import RankedCandidates, Recommender
 from revelio.service.request import RecommendRequest
 from revelio.support.telemetry import Workers, traced
 from revelio.systems.recorded_system import RecordedSystem

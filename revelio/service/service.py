@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from revelio.active_model import ActiveModel
 from revelio.catalog import Catalog
 from revelio.errors import ArtifactError, CatalogError, NotFoundError, RevelioError, SourceError
-from revelio.recommender import Recommender
+from revelio.ranker.recommender import Recommender
 from revelio.service import pipeline
 from revelio.service.pipeline import AnySystem, Reranking
 from revelio.service.request import RecommendRequest

@@ -10,7 +10,7 @@ import pytest
 
 from revelio.catalog.presence import GONE_SIGMA, absences, off, sigma
 from revelio.encoders.deviations import series_deviations
-from revelio.no_fault import DOWN, supported
+from revelio.ranker.no_fault import DOWN, supported
 from revelio.systems.incidents.exchange import read_records
 from revelio.types import Entity, Evidence, LogPattern, Series, StateChange, Window
 

@@ -10,7 +10,7 @@ from statistics import fmean, median
 
 from revelio.catalog import bundled_catalog
 from revelio.catalog.candidates import candidates, inventory
-from revelio.recommender import Recommender, load_recommender
+from revelio.ranker.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import Settings
 from revelio.systems.incidents.exchange import Record, read_records

@@ -10,7 +10,7 @@ import pytest
 from revelio.catalog import bundled_catalog
 from revelio.learning.learn import LearnArguments
 from revelio.learning.replay_set import choose
-from revelio.recommender import Recommender, load_recommender
+from revelio.ranker.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED
 from revelio.store import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from revelio.learning.examples import Case, labelled
-from revelio.recommender import Recommender
+from revelio.ranker.recommender import Recommender
 from revelio.systems.incidents.dataset import open_dataset
 
 

@@ -11,8 +11,8 @@ from revelio.learning import learn as learning
 from revelio.learning.comparison import TOLERANCE
 from revelio.learning.learn import LearnArguments, learn
 from revelio.ranker.artifact import load_manifest
+from revelio.ranker.recommender import Recommender
 from revelio.ranker.versions import Versions
-from revelio.recommender import Recommender
 from revelio.service import Service
 from revelio.service.pipeline import answer_incident
 from revelio.settings import LearningSettings, Settings

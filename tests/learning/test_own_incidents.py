@@ -8,8 +8,8 @@ import pytest
 
 from revelio.catalog import Catalog, load_catalog
 from revelio.learning.own_incidents import adapted
+from revelio.ranker.recommender import Recommender, load_recommender
 from revelio.ranker.session import Ranker
-from revelio.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED
 from revelio.systems.incidents.dataset import LabelledIncident

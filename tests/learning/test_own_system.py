@@ -12,8 +12,8 @@ from revelio.catalog import Catalog, load_catalog
 from revelio.learning.comparison import FEEDBACK, HELD_OUT
 from revelio.learning.learn import LearnArguments, learn
 from revelio.ranker.artifact import load_manifest
+from revelio.ranker.recommender import Recommender, load_recommender
 from revelio.ranker.versions import Versions
-from revelio.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED
 from revelio.store import Store

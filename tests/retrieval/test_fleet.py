@@ -10,7 +10,7 @@ import pytest
 
 from revelio.catalog.candidates import Inventory, candidates, inventory
 from revelio.encoders.report import HashingEncoder
-from revelio.recommender import Recommender
+from revelio.ranker.recommender import Recommender
 from revelio.retrieval.fleet import LARGEST, Fleets, by_anomaly, index_names
 from revelio.types import Entity, Evidence, Incident, Series, Window
 from tests.catalog.test_candidates import catalog, template

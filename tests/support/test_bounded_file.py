@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 from revelio.catalog import bundled_catalog, load_catalog
 from revelio.errors import ArtifactError, CatalogError, DatasetError, InvalidInputError
 from revelio.ranker.artifact import MANIFEST, NULL_DISTRIBUTIONS, RANKER_WEIGHTS, TEXTS, load_manifest, load_ranker, save_manifest
-from revelio.recommender import Recommender
+from revelio.ranker.recommender import Recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED, load_settings
 from revelio.support.bounded_file import MOST_SETTINGS, OversizedError, lines_of, read_bounded

@@ -16,8 +16,8 @@ from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import ArtifactError, DatasetError, InvalidInputError
 from revelio.ranker.artifact import CARD, MANIFEST, NULL_DISTRIBUTIONS, RANKER_WEIGHTS, REPORT_WEIGHTS, TEXTS, load_ranker
+from revelio.ranker.recommender import Recommender
 from revelio.ranker.session import INPUTS, network_inputs
-from revelio.recommender import Recommender
 from revelio.systems.incidents.dataset import LabelledIncident
 from tests.ranker.conftest import labelled
 

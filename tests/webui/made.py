@@ -14,7 +14,7 @@ from revelio.encoders.report import HashingEncoder
 from revelio.errors import NotFoundError
 from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange
-from revelio.recommender import RankedCandidates, Recommender
+from revelio.ranker.recommender import RankedCandidates, Recommender
 from revelio.retrieval import IncidentVectors
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.support.anomaly import SIGNIFICANT

@@ -19,7 +19,7 @@ from revelio.catalog import bundled_catalog
 from revelio.catalog.candidates import candidates
 from revelio.catalog.unreachable import asks_presence
 from revelio.errors import SourceError
-from revelio.recommender import load_recommender
+from revelio.ranker.recommender import load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED, Backend, SystemSettings
 from revelio.systems.system import open_system

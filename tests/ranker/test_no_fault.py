@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from revelio.no_fault import DOWN, gone, short_history, supported
+from revelio.ranker.no_fault import DOWN, gone, short_history, supported
 from revelio.types import Entity, Evidence, LogPattern, Series, Window
 
 CART = Entity("service", "cart")
