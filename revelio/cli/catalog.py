@@ -78,7 +78,7 @@ def import_(
     """
     from revelio.catalog.imports.files import ImportedFile, save, text
     from revelio.errors.redaction import redact_address
-    from revelio.import_sources import default_name, import_questions, read_source
+    from revelio.service.import_sources import default_name, import_questions, read_source
 
     settings = settings_with()
     if out is None:
@@ -112,7 +112,7 @@ def refresh(
       revelio catalog refresh
       revelio catalog refresh team-dashboards
     """
-    from revelio.import_sources import refresh as read_again
+    from revelio.service.import_sources import refresh as read_again
 
     _tell(tuple(read_again(settings_with(), tuple(names or ()))), json)
 

@@ -29,7 +29,7 @@ from revelio.cli.output import Json, console, emit
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from revelio.similar_incidents import SimilarIncident
+    from revelio.service.similar_incidents import SimilarIncident
     from revelio.types import Evidence, RankedQuery, Recommendation
 
 _BAR = 20

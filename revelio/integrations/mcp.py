@@ -18,7 +18,7 @@ from revelio.errors import InvalidInputError, RevelioError
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
-from revelio.similar_incidents import SimilarIncident
+from revelio.service.similar_incidents import SimilarIncident
 from revelio.store import SavedAnswer
 from revelio.systems.time_range import parse_time_range
 from revelio.types import Cell, Evidence, RankedQuery, Result

@@ -7,11 +7,11 @@ import threading
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from revelio.active_model import ActiveModel
 from revelio.catalog import Catalog
 from revelio.errors import ArtifactError, CatalogError, NotFoundError, RevelioError, SourceError
 from revelio.ranker.recommender import Recommender
 from revelio.service import pipeline
+from revelio.service.active_model import ActiveModel
 from revelio.service.pipeline import AnySystem, Reranking
 from revelio.service.request import RecommendRequest
 from revelio.settings import Settings
@@ -27,7 +27,7 @@ from revelio.systems.system import System, open_system
 from revelio.types import Incident, Query, RankedQuery, Recommendation, Result
 
 if TYPE_CHECKING:
-    from revelio.similar_incidents import Scope, SimilarIncident, SimilarIncidents
+    from revelio.service.similar_incidents import Scope, SimilarIncident, SimilarIncidents
     from revelio.store import Feedback, SavedAnswer, Store, Verdict
     from revelio.support.metrics import Metrics
 
@@ -71,7 +71,7 @@ class Service:
     @cached_property
     def similar_incidents(self) -> SimilarIncidents:
         """Past incidents whose cause is known."""
-        from revelio.similar_incidents import SimilarIncidents  # noqa: PLC0415  needs the store
+        from revelio.service.similar_incidents import SimilarIncidents  # noqa: PLC0415  needs the store
 
         return SimilarIncidents(self.settings, lambda: self.store, lambda: self.recommender)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from revelio.import_sources import import_questions
 from revelio.service import Service
+from revelio.service.import_sources import import_questions
 from revelio.service.request import RecommendRequest
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.settings.imports import ImportSettings

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from revelio.presentation import MoveView, ResultView, recommendation_json, result_view
 from revelio.service.request import RecommendRequest
-from revelio.similar_incidents import Scope
+from revelio.service.similar_incidents import Scope
 from revelio.store import Feedback, SavedAnswer
 from revelio.store.masking import masked_kinds
 from revelio.systems.time_range import time_range

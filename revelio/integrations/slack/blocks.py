@@ -14,7 +14,7 @@ from typing import Any
 
 from revelio.errors.clean_text import printable
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
-from revelio.similar_incidents import SimilarIncident
+from revelio.service.similar_incidents import SimilarIncident
 from revelio.store import Feedback, SavedAnswer, Verdict
 from revelio.types import Evidence, RankedQuery, Result, fill
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from pytest_httpserver import HTTPServer
 
-from revelio.active_model import ActiveModel
 from revelio.catalog import bundled_catalog
 from revelio.catalog.imports.files import address_of, listed, remove, with_imports
 from revelio.errors import InvalidInputError, NotFoundError
-from revelio.import_sources import import_questions, refresh
+from revelio.service.active_model import ActiveModel
+from revelio.service.import_sources import import_questions, refresh
 from revelio.settings import Settings
 from revelio.settings.imports import ImportSettings
 
