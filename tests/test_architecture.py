@@ -42,7 +42,7 @@ def test_a_serving_module_that_read_labels_would_break_a_contract(tmp_path: Path
     ]
 
 
-@pytest.mark.parametrize("module", ["revelio.service", "webui.app", "revelio.evaluation.runner"])
+@pytest.mark.parametrize("module", ["revelio.service", "webui.app", "revelio.training.evaluation.runner"])
 def test_serving_and_evaluation_load_no_training_library(module: str) -> None:
     assert not _loaded_by(f"import {module}") & {"torch", "transformers", "sentence_transformers", "sklearn", "onnx"}
 

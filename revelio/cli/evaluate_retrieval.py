@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 def evaluate_retrieval(parts: Sequence[tuple[Path, Catalog | None]], model: Path | None, pairs: Path | None, json: bool) -> None:
     """Print the share of incidents whose nearest one had the same cause; with ``pairs`` also nDCG of texts and queries."""
-    from revelio.evaluation.retrieval import AMONG, found_queries, nearest_causes
     from revelio.ranker.artifact import load_ranker
     from revelio.ranker.recommender import Recommender
     from revelio.service.pipeline import answer_incident
     from revelio.systems.incidents.dataset import open_datasets
+    from revelio.training.evaluation.retrieval import AMONG, found_queries, nearest_causes
 
     data, default = open_datasets(parts), settings_catalog()
     tools = data.all_tools(default)
