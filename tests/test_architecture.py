@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts import rooms
+
 ROOT = Path(__file__).parent.parent
 LINT = Path(sys.executable).with_name("lint-imports")
 
@@ -26,11 +28,20 @@ def test_import_contracts_hold() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_the_top_of_the_package_can_be_read_at_one_glance() -> None:
+    assert len(rooms.entries()) <= rooms.ENTRIES
+    assert {room for floor in rooms.floors() for room in floor} >= set(rooms.entries()) - {"bundled"}
+
+
+def test_the_page_draws_the_rooms_as_they_are() -> None:
+    assert rooms.drawing() in rooms.PAGE.read_text(encoding="utf-8"), "python scripts/rooms.py --write"
+
+
 def test_a_serving_module_that_read_labels_would_break_a_contract(tmp_path: Path) -> None:
     for package in ("revelio", "webui", "fault_injection", "testbed"):
         subprocess.run(["cp", "-r", ROOT / package, tmp_path / package], check=True)
     (tmp_path / ".importlinter").write_bytes((ROOT / ".importlinter").read_bytes())
-    recommender = tmp_path / "revelio" / "recommender.py"
+    recommender = tmp_path / "revelio" / "ranker" / "recommender.py"
     recommender.write_text(f"import torch\nimport revelio.systems.incidents.dataset\n{recommender.read_text()}")
     done = subprocess.run([LINT, "--no-cache"], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
     assert done.returncode == 1
