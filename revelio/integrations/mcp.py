@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from revelio import __version__
 from revelio.catalog.aliases import shows_text
 from revelio.errors import InvalidInputError, RevelioError
+from revelio.errors.clean_text import printable
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
@@ -47,7 +48,16 @@ AnswerId = Annotated[str, Field(description="The id that recommend gave")]
 QueryId = Annotated[str, Field(description="The id of one of its queries")]
 
 
-class RankedView(BaseModel):
+class _View(BaseModel):
+    """What an assistant is given: texts of other systems in it steer no terminal, and hide nothing from people."""
+
+    @field_validator("*")
+    @classmethod
+    def _shown(cls, value: Any) -> Any:
+        return _printable(value)
+
+
+class RankedView(_View):
     """One query of an answer."""
 
     id: str
@@ -61,7 +71,7 @@ class RankedView(BaseModel):
     because: list[str] = Field(description="The facts that weighed most")
 
 
-class AnswerView(BaseModel):
+class AnswerView(_View):
     """An answer."""
 
     recommendation_id: str
@@ -76,7 +86,7 @@ class AnswerView(BaseModel):
     queries: list[RankedView]
 
 
-class EvidenceView(BaseModel):
+class EvidenceView(_View):
     """The result of a query."""
 
     summary: str
@@ -88,7 +98,7 @@ class EvidenceView(BaseModel):
     truncated: bool
 
 
-class SimilarView(BaseModel):
+class SimilarView(_View):
     """A past incident whose cause people found."""
 
     recommendation_id: str
@@ -106,7 +116,7 @@ class SimilarListView(BaseModel):
     incidents: list[SimilarView]
 
 
-class PlacesView(BaseModel):
+class PlacesView(_View):
     """Live systems and recorded incidents."""
 
     systems: list[str]
@@ -184,6 +194,13 @@ def mcp_server(service: Service) -> MCPServer[None]:
     return server
 
 
+def _printable(value: Any) -> Any:
+    """The value, with every text in it made printable."""
+    if isinstance(value, str):
+        return printable(value)
+    return [_printable(part) for part in value] if isinstance(value, list) else value
+
+
 def _ask(service: Service, asked: RecommendRequest) -> SavedAnswer:
     if asked.incident:
         return service.recommend(asked)
@@ -205,7 +222,7 @@ def _as_tool_error(act: Callable[[], T]) -> T:
     try:
         return act()
     except RevelioError as error:
-        raise ToolError(str(error)) from error
+        raise ToolError(printable(str(error))) from error
 
 
 def _answer(saved: SavedAnswer) -> AnswerView:

@@ -24,7 +24,7 @@ from revelio.systems.merged import join, merge
 from revelio.systems.sources import Source, Sources, make_sources, unconnected
 from revelio.systems.time_range import TimeRange
 from revelio.tools.access import Access
-from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
+from revelio.tools.base import Historic, Limits, Measured, Scope, Tool, is_past
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.discovery.cadence import USUAL_S
 from revelio.tools.single_flight_cache import SingleFlightCache
@@ -38,9 +38,6 @@ INVENTORY_S = 600.0
 
 POINTS = 8
 """The fewest measurements that a window holds."""
-
-PRESENT_S = 120.0
-"""How long after the end of a window what a source knows of now is still of then, in seconds."""
 
 REQUESTS = 2
 """A query may take as long as this many requests in sequence."""
@@ -205,7 +202,7 @@ class System:
             raise next(answer for answer in answers.values() if isinstance(answer, SourceError))
         result = join(results)
         late = time.time() - where.window.end
-        if late > PRESENT_S and not all(s.tool.retrospective for s in asked if s.name in results):
+        if is_past(where.window) and not all(s.tool.retrospective for s in asked if s.name in results):
             told = f"{result.summary} (its state is as of now, {format_duration(late * 1000.0)} after the time asked about)"
             result = replace(result, summary=told)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)

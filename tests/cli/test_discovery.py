@@ -12,7 +12,9 @@ from pytest_httpserver import HTTPServer
 from revelio.catalog import bundled_catalog
 from revelio.cli.discovery import ALWAYS, Finder, Found, Project
 from revelio.cli.settings_file import settings_text
+from revelio.errors import SourceError
 from revelio.tools.discovery.machine import Engine
+from revelio.tools.probe import Seen
 from revelio.tools.registry import probes
 from tests.foreign.programs import free_port
 from tests.tools.programs import program, running
@@ -85,6 +87,18 @@ def test_indices_that_an_agent_ships_to_are_named(machine: Serve, httpserver: HT
     httpserver.expect_request("/_cat/indices").respond_with_json(held)
     found = Finder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
     assert found.settings == {"index": "filebeat-*"}
+
+
+def test_a_product_that_is_told_apart_leaves_no_other_one_at_its_place(machine: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine(3306, "127.0.0.1:3306")
+
+    def seen(catalog: object, product: str, url: str) -> Seen:
+        if product != "mariadb":
+            raise SourceError(product, "does not answer like it")
+        return Seen("MariaDB: put in a user", False)
+
+    monkeypatch.setattr("revelio.cli.discovery.seen_at", seen)
+    assert [one.name for one in Finder(bundled_catalog()).here() if one.detail != "not found"] == ["mariadb"]
 
 
 def test_what_wants_a_password_stands_in_the_file_as_a_comment_that_says_so(machine: Serve, httpserver: HTTPServer) -> None:

@@ -40,7 +40,8 @@ def test_fifty_users_for_a_minute(serve: Serve, tally: Tally) -> None:
 def _use(server: Served, number: int, incidents: list[str], until: float, read: list[float], asked: list[float]) -> None:
     """Read a page or two, ask, look at the answer, and think between; appends the seconds that each took."""
     chance = random.Random(number)
-    with httpx.Client(base_url=server.url, timeout=60.0, trust_env=False) as client:
+    kept = httpx.Limits(keepalive_expiry=2.0)  # the server closes idle connections after 5 s
+    with httpx.Client(base_url=server.url, timeout=60.0, limits=kept, trust_env=False) as client:
         while time.monotonic() < until:
             time.sleep(chance.uniform(*THINKS_S))
             if chance.random() < 0.3:

@@ -113,6 +113,8 @@ class Prometheus:
         far = self._open.read(self._instant, ask, profile, step_s, scope)
         there = {s.metric for s in found}
 
+        profile = self._open.knowing(profile)
+
         def again(where: Scope) -> tuple[Series, ...]:
             ask = self._asker(where, step_s)
             known = reread(ask, [r for r in wanted if r.metric in there], profile, earlier.REQUESTS)
@@ -222,7 +224,7 @@ class Prometheus:
             return None
 
     def _profile(self, scope: Scope) -> Profile:
-        return self._profiles.known(scope.project) or recorded_profile()
+        return self._open.knowing(self._profiles.known(scope.project) or recorded_profile())
 
     def _step_s(self, profile: Profile, scope: Scope) -> float:
         return profile.step_s(scope.window.end - scope.baseline.start, MAX_POINTS)
@@ -288,7 +290,8 @@ def _distance(series: Series, measure: _Measure, scope: Scope) -> float:
 def _reason(distance: float, series: Series, measure: _Measure, scope: Scope) -> str:
     if not signal(distance) and signal(_distance(replace(series, earlier=()), measure, scope)):
         return "no anomaly: it is so at this hour of earlier days"
-    return explain(distance, series.metric)
+    name, _, labels = series.metric.partition(" ")
+    return explain(distance, f"{name.replace('_', ' ')}{f' ({labels})' if labels else ''}")
 
 
 def _about(query: Query) -> Entity:

@@ -158,6 +158,13 @@ def test_what_watches_the_system_is_no_part_of_it() -> None:
         "cart_build_info": [jobs[0]],
     }
     assert use(found(ask), "go-runtime").only == 'job!~"node|prometheus"'
+    assert found(ask).monitors == ("prometheus",), "what an exporter says of another program is evidence"
+
+
+def test_counters_that_their_names_do_not_tell_are_known_by_their_type() -> None:
+    ask = holding(nginx_exporter=[{"job": "nginx", "instance": "n"}])
+    ask.types = {"nginx_connections_accepted": ["counter"], "nginx_connections_active": ["gauge"]}
+    assert found(ask).counters == {"nginx_connections_accepted"}
 
 
 def test_a_metric_of_two_types_is_said() -> None:
