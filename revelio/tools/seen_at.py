@@ -12,15 +12,15 @@ from revelio.support.deadline import end
 from revelio.support.telemetry import Workers
 from revelio.tools.base import Limits
 from revelio.tools.discovery import machine
-from revelio.tools.probe import TIMEOUT_S, Probe, Seen
+from revelio.tools.probe import TIMEOUT_S, Probe, ProbeResult
 from revelio.tools.registry import make_tool, probes
 
 
-def seen_at(catalog: Catalog, product: str, url: str) -> Seen:
+def seen_at(catalog: Catalog, product: str, url: str) -> ProbeResult:
     """What a product says of itself at an address; ``SourceError`` where something else, or nothing, answers there."""
     probe = probes().get(product, Probe())
     try:
-        return probe.look(url) if probe.look else Seen(_ping(catalog, product, url))
+        return probe.look(url) if probe.look else ProbeResult(_ping(catalog, product, url))
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         title = next(p.title for p in catalog.products if p.name == product)
         raise SourceError(product, f"answers, but not like {title}") from error

@@ -23,7 +23,7 @@ from revelio.tools.access import Access
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError
 from revelio.tools.mysql.sql import refusal
-from revelio.tools.statements import Answer
+from revelio.tools.statements import StatementRows
 from revelio.types import Cell
 
 MARIADB, MYSQL = "mariadb", "mysql"
@@ -84,7 +84,7 @@ class Database:
         """Its address without the password."""
         return self._server().place
 
-    def ask(self, statement: Callable[[str], str], most: int | None = None, deadline: float | None = None) -> Answer:
+    def ask(self, statement: Callable[[str], str], most: int | None = None, deadline: float | None = None) -> StatementRows:
         """At most ``most`` rows (by default the limit's) of what ``statement`` says in the server's dialect.
 
         The answer comes before ``deadline`` (of ``time.monotonic``; by default the limit from now). A connection that was
@@ -112,7 +112,7 @@ class Database:
         with self._turn:
             self._give_up()
 
-    def _once(self, statement: Callable[[str], str], most: int, deadline: float) -> Answer:
+    def _once(self, statement: Callable[[str], str], most: int, deadline: float) -> StatementRows:
         try:
             if self._session is None:
                 access = Access(self.source, self._backend.url, self._backend)
@@ -180,7 +180,7 @@ class _Session:
         self._calls = BoundedCalls(MYSQL)
         self._connection: _Guarded | None = None
 
-    def ask(self, statement: Callable[[str], str], most: int, deadline: float) -> Answer:
+    def ask(self, statement: Callable[[str], str], most: int, deadline: float) -> StatementRows:
         """Raises what the library raises, ``RefusedError``, ``LateError`` and ``TooMuchError``."""
         return self._calls.call(lambda: self._answer(statement, most), deadline)
 
@@ -188,7 +188,7 @@ class _Session:
         """Cut the connection."""
         self._calls.end(self._close)
 
-    def _answer(self, statement: Callable[[str], str], most: int) -> Answer:
+    def _answer(self, statement: Callable[[str], str], most: int) -> StatementRows:
         connection = self._connected()
         said = statement(connection.dialect)
         why = refusal(said)
@@ -209,7 +209,7 @@ class _Session:
                 self._connection = None
                 break
         names = tuple(str(column[0]) for column in cursor.description or ())
-        return Answer(names, tuple(found[:most]), len(found) > most)
+        return StatementRows(names, tuple(found[:most]), len(found) > most)
 
     def _connected(self) -> _Guarded:
         if self._connection is None:

@@ -19,7 +19,7 @@ from revelio.support.deadline import end
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError, received
 from revelio.tools.postgres.sql import storable
-from revelio.tools.statements import Answer
+from revelio.tools.statements import StatementRows
 from revelio.types import Cell
 
 APPLICATION = "revelio"
@@ -57,7 +57,7 @@ class Database:
 
     def ask(
         self, statement: sql.Composed, parameters: Mapping[str, str], most: int | None = None, deadline: float | None = None
-    ) -> Answer:
+    ) -> StatementRows:
         """At most ``most`` rows (by default the limit's) of a query, run in a transaction that cannot write.
 
         The answer comes before ``deadline`` (of ``time.monotonic``; by default the limit from now). A connection that was
@@ -85,7 +85,7 @@ class Database:
         with self._turn:
             self._give_up()
 
-    def _once(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> Answer:
+    def _once(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> StatementRows:
         try:
             if self._session is None:
                 self._session = _Session(self._conninfo(), self.limits)
@@ -152,7 +152,7 @@ class _Session:
         self._calls = BoundedCalls("postgres")
         self._connection: _Guarded | None = None
 
-    def ask(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> Answer:
+    def ask(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> StatementRows:
         """Raises what ``psycopg`` raises, ``LateError`` and ``TooMuchError``."""
         bounded = sql.SQL("SELECT /* {} */ * FROM (\n{}\n) AS answer LIMIT {}").format(
             sql.SQL(APPLICATION), statement, sql.Literal(most + 1)
@@ -164,7 +164,7 @@ class _Session:
         """Cut the connection."""
         self._calls.end(self._close)
 
-    def _answer(self, statement: sql.Composed, parameters: Mapping[str, str], most: int) -> Answer:
+    def _answer(self, statement: sql.Composed, parameters: Mapping[str, str], most: int) -> StatementRows:
         connection = self._connected()
         connection.may_receive(2 * self._limits.bytes + OVERHEAD)
         found: list[tuple[Cell, ...]] = []
@@ -181,7 +181,7 @@ class _Session:
         finally:
             if not connection.closed:
                 connection.rollback()
-        return Answer(names, tuple(found[:most]), len(found) > most)
+        return StatementRows(names, tuple(found[:most]), len(found) > most)
 
     def _connected(self) -> _Guarded:
         if self._connection is None or self._connection.closed:
