@@ -14,7 +14,7 @@ from revelio.tools.discovery import machine
 from revelio.tools.discovery.machine import ComposeEngine, DataSource, Grafana
 from revelio.tools.probe import Probe
 from revelio.tools.registry import probes
-from revelio.tools.seen_at import another, seen_at
+from revelio.tools.seen_at import identify_other_product, seen_at
 
 ALWAYS = ("prometheus", "jaeger", "elasticsearch")
 """Products whose absence `init` reports, and writes down as what could be set."""
@@ -60,7 +60,7 @@ class BackendFinder:
             known = ", ".join(p.name for p in self.catalog.products)
             raise NotFoundError(f"no source is called {name!r}; there are {known}, and names that begin so and a dash")
         found = self._look(product.name, url.rstrip("/"))
-        there = "" if found.up else another(self.catalog, product.name, found.url)
+        there = "" if found.up else identify_other_product(self.catalog, product.name, found.url)
         return replace(found, name=name, why="named", detail=f"is no {product.title}: {there}" if there else found.detail)
 
     def beside(self, named: Sequence[FoundBackend]) -> list[FoundBackend]:

@@ -26,7 +26,7 @@ def seen_at(catalog: Catalog, product: str, url: str) -> ProbeResult:
         raise SourceError(product, f"answers, but not like {title}") from error
 
 
-def another(catalog: Catalog, product: str, url: str) -> str:
+def identify_other_product(catalog: Catalog, product: str, url: str) -> str:
     """A sentence on the product of another kind that answers at an address over HTTP; "" where none is known to.
 
     It is asked without a password: one that wants it is not recognised. Nothing is asked once the deadline has passed.

@@ -119,7 +119,7 @@ class Database:
                 self._session = _Session(self._server(), access, self.limits)
             return self._session.ask(statement, most, deadline)
         except pymysql.Error as error:
-            meant = self._meaning(error)
+            meant = self._translate(error)
             if not isinstance(meant, RefusedError):
                 self._give_up()
             raise meant from error
@@ -127,14 +127,14 @@ class Database:
             raise
         except Exception as error:  # a server that lies can make the client library fail in any way
             self._give_up()
-            raise self._trouble(error) from error
+            raise self._connection_error(error) from error
 
     def _give_up(self) -> None:
         if self._session is not None:
             self._session.end()
             self._session = None
 
-    def _meaning(self, error: pymysql.Error) -> SourceError:
+    def _translate(self, error: pymysql.Error) -> SourceError:
         code, why = _said(error)
         if code in _FULL:
             return FullError(self.source, f"has no connection left for {PROGRAM}: {why}")
@@ -143,10 +143,10 @@ class Database:
         if code in _REFUSED:
             return SourceError(self.source, f"lets {self._server().user} not in: {why}; are user and password in its url right?")
         if code in _LOST or not isinstance(code, int) or code == 0:
-            return self._trouble(error)
+            return self._connection_error(error)
         return RefusedError(self.source, f"does not answer this: {why}")
 
-    def _trouble(self, error: Exception) -> SourceError:
+    def _connection_error(self, error: Exception) -> SourceError:
         if isinstance(error, LateError):
             return self._late()
         if isinstance(error, TooMuchError):

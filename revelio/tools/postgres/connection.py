@@ -91,7 +91,7 @@ class Database:
                 self._session = _Session(self._conninfo(), self.limits)
             return self._session.ask(statement, parameters, most, deadline)
         except psycopg.Error as error:
-            meant = self._meaning(error)
+            meant = self._translate(error)
             if not isinstance(meant, RefusedError):
                 self._give_up()
             raise meant from error
@@ -99,14 +99,14 @@ class Database:
             raise
         except Exception as error:  # a server that lies can make the client library fail in any way
             self._give_up()
-            raise self._trouble(error) from error
+            raise self._connection_error(error) from error
 
     def _give_up(self) -> None:
         if self._session is not None:
             self._session.end()
             self._session = None
 
-    def _meaning(self, error: psycopg.Error) -> SourceError:
+    def _translate(self, error: psycopg.Error) -> SourceError:
         why = _first_line(error)
         if error.sqlstate == "53300" or any(words in why for words in _FULL):
             return FullError(self.source, f"has no connection left for {APPLICATION}: {why}")
@@ -114,10 +114,10 @@ class Database:
             return self._late()
         lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
         if lost and (error.sqlstate is None or error.sqlstate[:2] in ("08", "57")):
-            return self._trouble(error)
+            return self._connection_error(error)
         return RefusedError(self.source, f"does not answer this: {why}")
 
-    def _trouble(self, error: Exception) -> SourceError:
+    def _connection_error(self, error: Exception) -> SourceError:
         if isinstance(error, LateError):
             return self._late()
         if isinstance(error, TooMuchError):
