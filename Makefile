@@ -1,5 +1,5 @@
 # One word a job. `make run` serves Revelio on http://127.0.0.1:8000; `make test` checks it.
-.PHONY: help run install test test-stack test-hostile test-foreign check audit sbom docs release image installs stack bench model reference recording screenshots strings lock
+.PHONY: help run install test test-stack test-hostile test-foreign check gate audit sbom docs release image installs stack bench model reference recording screenshots strings lock
 APP ?= shop
 STACK ?= stack
 WORKERS ?= 2
@@ -62,7 +62,12 @@ model: .venv/.dev ## train the bundled model again on the dataset of the reposit
 	$(BIN)/revelio eval --model revelio/bundled/model --baselines --ablations --runs --json > var/evaluation.json
 	$(BIN)/python -c "import json; found = json.load(open('var/evaluation.json')) | {'missed': []}; \
 	  json.dump(found, open('revelio/bundled/model/evaluation.json', 'w'), separators=(',', ':'))"
+	$(BIN)/revelio eval --model revelio/bundled/model --listening --json > revelio/bundled/model/listening.json
 	$(MAKE) reference recording
+
+gate: .venv/.dev ## score the bundled model again, and fail where a figure fell by more than .02
+	$(BIN)/revelio eval --gate revelio/bundled/model/evaluation.json
+	$(BIN)/revelio eval --listening --gate revelio/bundled/model/listening.json
 
 reference: .venv/.run ## write docs/reference from the program itself
 	$(BIN)/python -m revelio.cli.reference

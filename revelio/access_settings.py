@@ -47,6 +47,12 @@ class AccessSettings(BaseModel):
     token: SecretStr = Field(SecretStr(""), description="Bearer token; rather use `token_file` or `token_env`")
     token_file: Path | None = Field(None, description="File that holds the bearer token; read at each request, so it may change")
     token_env: str = Field("", pattern=_VARIABLE, description="Environment variable that holds the bearer token")
+    api_key: SecretStr = Field(
+        SecretStr(""),
+        description="API key of Elasticsearch or Kibana, encoded or as `ID:KEY`; rather use `api_key_file` or `api_key_env`",
+    )
+    api_key_file: Path | None = Field(None, description="File that holds the API key; read at each request, so it may change")
+    api_key_env: str = Field("", pattern=_VARIABLE, description="Environment variable that holds the API key")
     user: str = Field("", description="User name for basic authentication")
     password: SecretStr = Field(SecretStr(""), description="Its password; rather use `password_file` or `password_env`")
     password_file: Path | None = Field(None, description="File that holds the password")
@@ -63,19 +69,21 @@ class AccessSettings(BaseModel):
 
     @model_validator(mode="after")
     def _one_way_each(self) -> Self:
-        for name in ("token", "password"):
-            given = [f for f in (name, f"{name}_file", f"{name}_env") if _given(getattr(self, f))]
+        for name in ("token", "api_key", "password"):
+            given = self._given(name)
             if len(given) > 1:
                 raise ValueError(f"{given[0]} and {given[1]} are both set; keep one of them")
-        if self.user and any(map(_given, (self.token, self.token_file, self.token_env))):
-            raise ValueError("a user and a token are both set; keep one of them")
-        if not self.user and any(map(_given, (self.password, self.password_file, self.password_env))):
+        asking = [given[0] for name in ("token", "api_key", "user") if (given := self._given(name))]
+        if len(asking) > 1:
+            raise ValueError(f"{asking[0]} and {asking[1]} are both set; keep one of them")
+        if not self.user and self._given("password"):
             raise ValueError("a password is set without its user; set user")
         if self.key_file and not self.cert_file:
             raise ValueError("key_file is set without its certificate; set cert_file")
         remember_secrets(self)
         return self
 
-
-def _given(value: object) -> bool:
-    return bool(value.get_secret_value() if isinstance(value, SecretStr) else value)
+    def _given(self, name: str) -> list[str]:
+        """Which of the settings that hold a secret, or name where it is, are set."""
+        values = {f: getattr(self, f, None) for f in (name, f"{name}_file", f"{name}_env")}
+        return [f for f, v in values.items() if (v.get_secret_value() if isinstance(v, SecretStr) else v)]

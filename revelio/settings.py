@@ -58,6 +58,10 @@ class Backend(AccessSettings):
     url: Annotated[Address, AfterValidator(_with_scheme)] = Field(
         description="Address that Revelio queries, for example http://prometheus:9090"
     )
+    hosts: list[Annotated[Address, AfterValidator(_with_scheme)]] = Field(
+        [],
+        description="Addresses of several nodes of one Elasticsearch, besides `url` or in place of it: one stands in for another",
+    )
     product: str = Field(
         "", description="What it is, such as `loki`, where its name does not say so: a system may have several of one kind"
     )
@@ -82,6 +86,19 @@ class Backend(AccessSettings):
         description="Index, or pattern of indices, of the logs (elasticsearch, opensearch); `logs-PROJECT` when empty",
     )
     profile: ProfileSettings = Field(default_factory=ProfileSettings, description="What discovery is not to find out itself")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_host(cls, given: object) -> object:
+        """Who names hosts need not repeat one of them as url."""
+        if isinstance(given, dict) and "url" not in given and isinstance(given.get("hosts"), list) and given["hosts"]:
+            return {"url": given["hosts"][0], **given}
+        return given
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """``url`` and ``hosts``, each once."""
+        return tuple(dict.fromkeys(address.rstrip("/") for address in (self.url, *self.hosts)))
 
 
 class OidcSettings(BaseModel):
@@ -128,6 +145,15 @@ class SystemSettings(BaseModel):
         None, gt=0, le=_YEAR_S, description="Seconds before the window that count as normal; empty: by the scrape interval"
     )
     backends: dict[str, Backend] = Field({}, description="Backend by tool name")
+
+    @field_validator("backends")
+    @classmethod
+    def _one_address(cls, backends: dict[str, Backend]) -> dict[str, Backend]:
+        """Only the client of Elasticsearch asks several nodes: elsewhere all but the first would be passed over in silence."""
+        for name, backend in backends.items():
+            if len(backend.addresses) > 1 and (backend.product or name.partition("-")[0]) != "elasticsearch":
+                raise ValueError(f"{name} has several hosts, which only elasticsearch can have; keep one as its url")
+        return backends
 
 
 class RegisteredSystemsSource(PydanticBaseSettingsSource):

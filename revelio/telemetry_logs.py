@@ -51,7 +51,7 @@ class TextLines(logging.Formatter):
         return printable(redact(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line))
 
 
-_TOLD_ANYWAY = ("urllib3", "docker", "redis", "psycopg")
+_TOLD_ANYWAY = ("urllib3", "elastic_transport", "docker", "redis", "psycopg")
 """Libraries that warn, with tracebacks, of what a backend did wrong: its tool says it in a sentence."""
 
 

@@ -16,7 +16,7 @@ LINT = Path(sys.executable).with_name("lint-imports")
 
 def _loaded_by(statement: str) -> set[str]:
     """Top-level packages in memory after a statement, in a process of its own."""
-    code = f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    code = f"import sys\n{statement}\nprint(*sorted({{m.split('.')[0] for m in sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, timeout=180)
     return set(done.stdout.split())
 
@@ -53,6 +53,22 @@ def test_help_loads_none_of_the_heavy_libraries() -> None:
     assert not loaded & {"numpy", "onnxruntime", "fastapi", "sqlalchemy", "httpx", "pydantic", "rich", "docker"}
 
 
+ASK_LOGS = """
+from contextlib import suppress
+from revelio.catalog import bundled_catalog
+from revelio.settings import Backend
+from revelio.tools.base import Limits
+from revelio.tools.registry import TOOLS, make_tool, probes
+probes()
+tools = {s.name: make_tool(s, Backend(url="http://127.0.0.1:9"), Limits()) for s in bundled_catalog().tools if s.name in TOOLS}
+"""
+
+
+def test_the_client_of_elasticsearch_is_loaded_where_one_is_asked_and_not_before() -> None:
+    assert "elasticsearch" not in _loaded_by(ASK_LOGS)
+    assert "elasticsearch" in _loaded_by(f"{ASK_LOGS}\nwith suppress(Exception):\n    tools['elasticsearch'].ping()\n")
+
+
 def test_onnx_runtime_is_imported_only_where_its_telemetry_is_off_by_then() -> None:
     imports = re.compile(r"^\s*(?:import|from)\s+onnxruntime\b|import_module\(.onnxruntime", re.MULTILINE)
     sources = [p for folder in ("revelio", "webui", "fault_injection", "testbed", "tests") for p in (ROOT / folder).rglob("*.py")]
@@ -87,7 +103,7 @@ def test_serving_loads_no_engine_of_retrieval_before_it_is_needed(module: str) -
 def test_an_answer_loads_no_engine_of_retrieval() -> None:
     ask = (
         "from revelio.service import Service; from revelio.settings import Settings; "
-        "from revelio.recommend_request import RecommendRequest; service = Service(Settings(database='sqlite://')); "
+        "from revelio.service.request import RecommendRequest; service = Service(Settings(database='sqlite://')); "
         "saved = service.recommend(RecommendRequest('it is slow', incident=service.incidents.ids()[0])); service.similar(saved)"
     )
     assert not _loaded_by(ask) & RETRIEVAL

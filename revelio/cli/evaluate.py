@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from json import dumps
 from pathlib import Path
@@ -13,13 +14,11 @@ from revelio.cli.catalog import settings_catalog
 from revelio.cli.datasets import with_catalogs
 from revelio.cli.engine import ModelOption, settings_with
 from revelio.cli.failure import check_writable
+from revelio.cli.gate import check_gate, read_gate
 from revelio.cli.output import Json, StepBars, complain, console, emit, say
 
 if TYPE_CHECKING:
-    from revelio.catalog import Catalog
     from revelio.evaluation.results import Evaluation
-    from revelio.evaluation.trained import Trained
-    from revelio.incidents.dataset import Dataset
 
 DATASET, TWO_AT_ONCE = Path("data/three_apps"), Path("data/production")
 
@@ -57,6 +56,10 @@ def evaluate(
         Path | None,
         typer.Option("--pairs", help="With --retrieval: also texts against their queries (JSON Lines: text, query, about)."),
     ] = None,
+    gate: Annotated[
+        Path | None,
+        typer.Option("--gate", help="Figures kept from an earlier --json: end with 1 if one of them fell by more than .02."),
+    ] = None,
     encoder: Annotated[
         Path | None,
         typer.Option("--encoder", help="With --retrieval: also the report encoder in this folder, beside the model's."),
@@ -74,6 +77,7 @@ def evaluate(
       revelio eval --details details.jsonl
       revelio eval --dataset data/three_apps --baselines --html report.html
       revelio eval --listening
+      revelio eval --gate revelio/bundled/model/evaluation.json
       revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
       revelio eval --retrieval --pairs text-to-query.jsonl.xz
       revelio eval --retrieval --pairs text-to-query.jsonl.xz --encoder var/encoder
@@ -83,32 +87,34 @@ def evaluate(
     report, without it, with that of the other fault, and with nonsense. "Follows either" is the share of pairs whose first
     query is right whichever of both reports is given.
     """
+    check_split_names(split or [])
+    for path in (html, details):
+        if path:
+            check_writable(path)
+    if gate and (split or retrieval or pairs or encoder):
+        raise typer.BadParameter("--gate compares all splits, or those of --listening; leave out --split and --retrieval")
+    read_gate(gate)
     if retrieval or pairs or encoder:
         from revelio.cli.evaluate_retrieval import evaluate_retrieval
 
         evaluate_retrieval(with_catalogs(dataset or [DATASET], catalog), model, pairs, encoder, json)
+        return
+    if listening:
+        from revelio.cli.evaluate_listening import evaluate_listening
+
+        evaluate_listening(with_catalogs(dataset or [DATASET, TWO_AT_ONCE], catalog), model, gate, json)
         return
     from revelio.evaluation.baselines import baselines as simpler
     from revelio.evaluation.runner import TEST_SPLITS
     from revelio.evaluation.runner import evaluate as compare
     from revelio.evaluation.tables import tables
     from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport
-    from revelio.incidents.dataset import SPLITS, open_datasets
+    from revelio.incidents.dataset import open_datasets
     from revelio.ranker.artifact import load_ranker
 
-    for name in split or []:
-        if name not in SPLITS:
-            raise typer.BadParameter(f"no split {name!r}; choose from: {', '.join(SPLITS)}")
-    for path in (html, details):
-        if path:
-            check_writable(path)
-    wanted = dataset or ([DATASET, TWO_AT_ONCE] if listening else [DATASET])
-    data, default = open_datasets(with_catalogs(wanted, catalog)), settings_catalog()
+    data, default = open_datasets(with_catalogs(dataset or [DATASET], catalog)), settings_catalog()
     tools = data.all_tools(default)
     trained = Trained(load_ranker(settings_with(model).model, tools))
-    if listening:
-        _listening(data, default, trained, json)
-        return
     with StepBars() as bars:
         found = compare(
             data,
@@ -132,24 +138,18 @@ def evaluate(
         say(f"{len(found.details)} details are in {details}")
     if json:
         emit(found.json())
-        return
-    show(found)
+    else:
+        show(found)
+    check_gate(gate, found.json())
 
 
-def _listening(data: Dataset, catalog: Catalog, trained: Trained, json: bool) -> None:
-    from revelio.evaluation.listening import UNSEEN
-    from revelio.evaluation.listening import listening as measure
-    from revelio.evaluation.tables import listening_table
+def check_split_names(names: Sequence[str]) -> None:
+    """Refuse a split that no dataset has."""
+    from revelio.incidents.dataset import SPLITS
 
-    there = [x for x in data.read(UNSEEN) if x.record.fault]
-    with StepBars() as bars:
-        alone = [x for x in there if not x.record.run and x.record.notes and not x.record.noise]
-        found = measure((x for x in there if x.record.run), alone, catalog, trained, bars.report)
-    if json:
-        emit({"model": trained.name, "listening": [asdict(row) | {"worth": row.worth} for row in found]})
-        return
-    console().print(f"{trained.name} on {data.name}", markup=False)
-    console().print(listening_table(found))
+    for name in names:
+        if name not in SPLITS:
+            raise typer.BadParameter(f"no split {name!r}; choose from: {', '.join(SPLITS)}")
 
 
 def show(found: Evaluation) -> None:

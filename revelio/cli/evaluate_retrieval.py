@@ -28,6 +28,7 @@ def evaluate_retrieval(
     from revelio.ranker.artifact import REPORT_WEIGHTS, TOKENIZER, load_ranker
     from revelio.recommender import Recommender
     from revelio.retrieval import IncidentVectors
+    from revelio.service.pipeline import answer_incident
 
     data, default = open_datasets(parts), settings_catalog()
     tools = data.all_tools(default)
@@ -39,7 +40,9 @@ def evaluate_retrieval(
         found = found_queries(pairs, ranker.text, other) if pairs else ()
         bars.report("find queries", 1, 1)
         others = IncidentVectors(other, ranker.encoder.noise) if other else None
-        nearest = nearest_causes(data, default, recommender.recommend, recommender.incident_vectors, bars.report, others)
+        nearest = nearest_causes(
+            data, default, lambda i: answer_incident(i, recommender), recommender.incident_vectors, bars.report, others
+        )
     if json:
         emit({"nearest_cause": [asdict(one) for one in nearest], "text_to_query": [asdict(one) for one in found]})
         return

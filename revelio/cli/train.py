@@ -52,6 +52,16 @@ def train(
             help="Train on two faults at once, too: each incident laid over so many others, so that the report counts.",
         ),
     ] = 2,
+    simulated: Annotated[
+        int,
+        typer.Option(
+            "--simulated", help="Also train on so many simulated incidents (0.5 MB of memory each), and pretrain on them."
+        ),
+    ] = 0,
+    simulated_share: Annotated[
+        float, typer.Option("--simulated-share", help="Share of each epoch that is simulated, after pretraining.")
+    ] = 1 / 3,
+    pretrain: Annotated[int, typer.Option("--pretrain", help="Maximal epochs on simulated incidents alone, before others.")] = 10,
     pairs: Annotated[
         list[Path] | None,
         typer.Option("--pairs", help="Alert texts with expressions (JSON Lines: text, query, about) for the report encoder."),
@@ -75,6 +85,7 @@ def train(
       REVELIO_MODEL=var/model revelio serve
       revelio train --dataset data/three_apps --superpose 0 --out var/model
       revelio train --from MODEL --dataset data/three_apps --catalog bundled --dataset ours --catalog ours.yaml --out var/model
+      revelio train --dataset data/three_apps --simulated 3000 --out var/model
       revelio train --dataset data/three_apps --pairs alerts.jsonl.xz --only-encoder --out var/encoder
       torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
 
@@ -83,6 +94,8 @@ def train(
     """
     check_writable(out / "manifest.json")
     main = os.environ.get("RANK", "0") == "0"
+    if resume and main and not any(out.glob("*.checkpoint")):
+        say(f"there is no checkpoint in {out} to go on from: training begins at the first epoch")
     with StepBars() as bars:
         report = bars.report if main else lambda what, done, total: None
         report("load libraries", 0, 1)
@@ -107,6 +120,9 @@ def train(
             seed=seed,
             epochs=epochs,
             partners=superpose,
+            simulated=simulated,
+            simulated_share=simulated_share,
+            pretrain=pretrain,
             fine_tune=fine_tune,
             encoder=encoder,
             pairs=tuple(pairs or ()),

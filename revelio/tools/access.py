@@ -6,6 +6,7 @@ import base64
 import os
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,9 +37,10 @@ class Access:
         found = {
             name: self._carried(f"headers.{name}", value.get_secret_value()) for name, value in self.settings.headers.items()
         }
-        token = self._secret("token")
-        if token:
+        if token := self._secret("token"):
             found["Authorization"] = f"Bearer {token}"
+        elif key := self._secret("api_key"):
+            found["Authorization"] = f"ApiKey {_encoded(key)}"
         elif self.settings.user:
             found["Authorization"] = f"Basic {_basic(self.settings.user, self._secret('password'))}"
         return found
@@ -58,11 +60,13 @@ class Access:
     def secrets(self) -> tuple[str, ...]:
         """Everything that no message may repeat, in each form in which a library or a backend may repeat it."""
         found = [value.get_secret_value() for value in self.settings.headers.values()]
-        for name in ("token", "password"):
+        for name in ("token", "api_key", "password"):
             try:
                 found.append(self._secret(name))
             except SourceError:  # unreadable secrets are not repeated either
                 continue
+            if name == "api_key":
+                found += _forms(found[-1])
         if self.settings.user:
             found.append(_basic(self.settings.user, found[-1]))
         longest_first = sorted({s for s in found if len(s) >= _SHORTEST_SECRET}, key=len, reverse=True)
@@ -78,8 +82,13 @@ class Access:
         if settings.token_file or settings.token_env or settings.token.get_secret_value():
             held = settings.token_file or settings.token_env or "token"
             return f"refuses the token in {held}; is it right, and still valid?"
+        if settings.api_key_file or settings.api_key_env or settings.api_key.get_secret_value():
+            held = settings.api_key_file or settings.api_key_env or "api_key"
+            return f"refuses the API key in {held}; is it right, not expired and not invalidated?"
         if "@" in self._url.partition("://")[2].partition("/")[0]:
             return "refuses the user and password in its url; are they right?"
+        if "rest request" in told.lower():  # Elasticsearch
+            return "needs an API key or a user; set api_key_file, api_key_env or user of its backend"
         return "needs a token or a user; set token_file, token_env or user of its backend"
 
     def _secret(self, name: str) -> str:
@@ -112,3 +121,15 @@ class Access:
 
 def _basic(user: str, password: str) -> str:
     return base64.b64encode(f"{user}:{password}".encode(errors="replace")).decode()
+
+
+def _encoded(key: str) -> str:
+    """An API key as its header carries it: users copy it encoded, or as id and key."""
+    return base64.b64encode(key.encode()).decode() if ":" in key else key
+
+
+def _forms(key: str) -> list[str]:
+    """An API key encoded, as id and key, and without its id."""
+    with suppress(ValueError):
+        key = base64.b64decode(_encoded(key), validate=True).decode()
+    return [_encoded(key), key, key.partition(":")[2]]

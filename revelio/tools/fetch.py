@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
@@ -41,15 +42,32 @@ class StatusError(SourceError):
         super().__init__(source, reason)
 
 
+class NoAnswerError(SourceError):
+    """The backend did not answer within the limit of time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer as it came, whatever its status; the body is decompressed."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytes
+
+
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class Fetcher:
     """Asks one backend for JSON. Every failure is a ``SourceError`` that says what to do. Safe to share between threads."""
 
-    def __init__(self, source: str, backend: Backend, limits: Limits) -> None:
-        """Nothing is connected yet. Habits of the environment are ignored: only ``backend`` says where and how to ask."""
+    def __init__(self, source: str, backend: Backend, limits: Limits, connect_s: float | None = None) -> None:
+        """Nothing is connected yet. Habits of the environment are ignored: only ``backend`` says where and how to ask.
+
+        ``connect_s`` is how long to wait for a connection, where that is less than for an answer.
+        """
         self.source = source
+        self._connect_s = connect_s
         self.url = backend.url.rstrip("/")
         self.limits = limits
         self._access = Access(source, backend.url, backend)
@@ -63,7 +81,7 @@ class Fetcher:
             base_url=self.url,
             headers={"Accept-Encoding": ACCEPTED},
             transport=self._transport,
-            timeout=self.limits.seconds,
+            timeout=httpx.Timeout(self.limits.seconds, connect=self._connect_s or self.limits.seconds),
             trust_env=False,
             verify=False,  # the transport's business
             follow_redirects=False,
@@ -78,19 +96,25 @@ class Fetcher:
 
     def get(self, path: str, params: Mapping[str, str], accept: str = "*/*") -> object:
         """The JSON that ``GET path?params`` answers; ``accept`` asks for a form of it."""
-        return self._exchange("GET", path, params=params, accept=accept)
+        with self.answered("GET", path, params=params, headers={"Accept": accept}) as answer:
+            return self._read(answer)
 
     def post(self, path: str, form: Mapping[str, str]) -> object:
         """The JSON that ``path`` answers to a form: for questions longer than an address may be."""
-        return self._exchange("POST", path, form=form)
+        with self.answered("POST", path, form=form) as answer:
+            return self._read(answer)
 
     def send(self, path: str, document: object) -> object:
         """The JSON that ``path`` answers to a JSON document."""
-        return self._exchange("POST", path, document=document)
+        # What no UTF-8 can say becomes "?", as elsewhere.
+        content = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        with self.answered("POST", path, content=content, headers={"Content-Type": "application/json"}) as answer:
+            return self._read(answer)
 
     def text(self, path: str) -> str:
         """The text, not JSON, that ``GET path`` answers."""
-        return self._exchange("GET", path, plain=True)  # type: ignore[return-value]
+        with self.answered("GET", path) as answer:
+            return answer.body.decode("utf-8", errors="replace") if answer.status < 300 else str(self._read(answer))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -105,102 +129,112 @@ class Fetcher:
         try:
             _ = self._client
         except httpx.InvalidURL as error:
-            raise self._unreachable(error) from error
+            raise self.unreachable(error) from error
 
     def close(self) -> None:
         """Close its connections."""
         if "_client" in self.__dict__:
             self._client.close()
 
-    @traced("revelio.request")
-    def _exchange(
+    @contextmanager
+    def answered(
         self,
         method: str,
         path: str,
         *,
         params: Mapping[str, str] | None = None,
         form: Mapping[str, str] | None = None,
-        document: object = None,
-        plain: bool = False,
-        accept: str = "*/*",
-    ) -> object:
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Iterator[Answer]:
+        """One answer, to be parsed within the block: few large bodies are held at a time.
+
+        Raises ``NoAnswerError``, ``TooLargeError``, or ``SourceError`` for a backend that is not there or a damaged body.
+        """
         if not self.url:
             raise SourceError(self.source, "no address is set for it; give its backend a url in revelio.toml")
         import httpx  # noqa: PLC0415 -- as its client
 
+        request = {"params": params, "data": form, "content": content, "headers": {**(headers or {}), **self._access.headers()}}
+        with ExitStack() as held:
+            try:
+                answer = self._received(held, method, path, {k: v for k, v in request.items() if v is not None})
+            except TooMuchError as error:
+                raise TooLargeError(
+                    self.source, f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window or the query"
+                ) from error
+            except EncodingError as error:
+                raise SourceError(self.source, f"{self.url} {error}") from error
+            except httpx.ConnectTimeout as error:
+                if self._connect_s is None:
+                    raise self._late() from error
+                raise self.unreachable(TimeoutError(f"no connection within {self._connect_s:.1f} s")) from error
+            except (httpx.TimeoutException, LateError) as error:
+                raise self._late() from error
+            except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
+                raise self.unreachable(error) from error
+            yield answer
+
+    @traced("revelio.request")
+    def _received(self, held: ExitStack, method: str, path: str, request: Mapping[str, Any]) -> Answer:
         deadline = end(self.limits.seconds)
-        headers = {"Accept": accept} | self._access.headers()
-        request: dict[str, object] = {"params": params, "data": form, "headers": headers}
-        if document is not None:  # what no UTF-8 can say becomes "?", as elsewhere
-            headers["Content-Type"] = "application/json"
-            request["content"] = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        try:
-            with self._transport.until(deadline), self._client.stream(method, path, **request) as response:  # type: ignore[arg-type]
-                self._compare(response.headers.get("date", ""))
-                encoding = response.headers.get("content-encoding")
-                with BoundedBody(encoding, self.limits.bytes, self.limits.seconds) as body:
-                    for chunk in response.iter_raw():
-                        body.feed(chunk)
-                        if time.monotonic() > deadline:
-                            raise self._late()
-                    return self._read(response, body.whole(), plain)
-        except TooMuchError as error:
-            raise TooLargeError(
-                self.source, f"answered with more than {self.limits.bytes / 1e6:g} MB; narrow the window or the query"
-            ) from error
-        except EncodingError as error:
-            raise SourceError(self.source, f"{self.url} {error}") from error
-        except (httpx.TimeoutException, LateError) as error:
-            raise self._late() from error
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
-            raise self._unreachable(error) from error
+        with self._transport.until(deadline), self._client.stream(method, path, **request) as response:
+            self._compare(response.headers.get("date", ""))
+            encoding = response.headers.get("content-encoding")
+            body = held.enter_context(BoundedBody(encoding, self.limits.bytes, self.limits.seconds))
+            for chunk in response.iter_raw():
+                body.feed(chunk)
+                if time.monotonic() > deadline:
+                    raise LateError
+            return Answer(response.status_code, response.headers, body.whole())
+
+    def failure(self, status: int, body: object) -> StatusError:
+        """The error of an HTTP status; ``body`` is the answer's JSON, or its text."""
+        message = body if isinstance(body, str) else _complaint(body)
+        quoted = self._clean(message[:500]).strip()
+        if status not in _REFUSED:
+            return StatusError(self.source, status, f"{self.url} answered HTTP {status}: {quoted or 'no reason given'}")
+        advice = self._access.what_is_missing(message) if status == 401 else _REFUSED[status]
+        quoted = quoted.partition("\n")[0][:200]
+        says = f" (it says: {quoted})" if quoted else ""
+        return StatusError(self.source, status, f"{self.url} answered HTTP {status}: {advice}{says}")
+
+    def unreachable(self, error: Exception) -> SourceError:
+        """The error of a failure to reach the backend, with what to do about it."""
+        why = redact(str(error) or type(error).__name__, self._access.secrets())
+        ask = next((ask for part, ask in _TLS.items() if part in why.upper()), "is it running, and is its url right?")
+        through = " through its proxy" if self._access.settings.proxy else ""
+        return SourceError(self.source, f"cannot be reached at {self.url}{through}: {why}; {ask}")
 
     def _compare(self, date: str) -> None:
         with suppress(ValueError, OverflowError):  # some servers tell no time, or no zone
             if (told := parsedate_to_datetime(date)).tzinfo is not None:
                 self._ahead_s = told.timestamp() - time.time()
 
-    def _late(self) -> SourceError:
-        return SourceError(
+    def _late(self) -> NoAnswerError:
+        return NoAnswerError(
             self.source,
             f"{self.url} gave no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?",
         )
 
-    def _unreachable(self, error: Exception) -> SourceError:
-        why = redact(str(error) or type(error).__name__, self._access.secrets())
-        ask = next((ask for part, ask in _TLS.items() if part in why.upper()), "is it running, and is its url right?")
-        through = " through its proxy" if self._access.settings.proxy else ""
-        return SourceError(self.source, f"cannot be reached at {self.url}{through}: {why}; {ask}")
-
-    def _read(self, response: httpx.Response, body: bytes, plain: bool) -> object:
-        status = response.status_code
-        if status < 300 and plain:
-            return body.decode("utf-8", errors="replace")
+    def parsed(self, answer: Answer) -> object:
+        """The JSON of an answer, whatever its status; ``SourceError`` where it is none."""
         try:
-            parsed: object = from_json(body)
+            return from_json(answer.body)
         except ValueError as error:
-            if status in _REFUSED:
-                raise self._refused(status, body[:500].decode("utf-8", errors="replace")) from error
-            if status >= 400 and response.headers.get("content-type", "").startswith("text/plain"):
-                said = self._clean(body[:500].decode("utf-8", errors="replace")).strip()
-                raise StatusError(
-                    self.source, status, f"{self.url} answered HTTP {status}: {said or 'no reason given'}"
-                ) from error
+            plain = answer.status >= 400 and answer.headers.get("content-type", "").startswith("text/plain")
+            if plain or answer.status in _REFUSED:
+                raise self.failure(answer.status, answer.body[:500].decode("utf-8", errors="replace")) from error
             raise SourceError(
-                self.source, f"{self.url} answered HTTP {status} with something that is not JSON; is this address right?"
+                self.source,
+                f"{self.url} answered HTTP {answer.status} with something that is not JSON; is this address right?",
             ) from error
-        if status in _REFUSED:
-            raise self._refused(status, _complaint(parsed))
-        if status >= 400:
-            raise StatusError(self.source, status, f"{self.url} answered HTTP {status}: {self._clean(_complaint(parsed))}")
-        return parsed
 
-    def _refused(self, status: int, told: str) -> SourceError:
-        what = self._access.what_is_missing(told) if status in (400, 401) else _REFUSED[status]
-        said = self._clean(told).strip().partition("\n")[0][:200]
-        return StatusError(
-            self.source, status, f"{self.url} answered HTTP {status}: {what}" + (f" (it says: {said})" if said else "")
-        )
+    def _read(self, answer: Answer) -> object:
+        parsed = self.parsed(answer)
+        if answer.status >= 400 or answer.status in _REFUSED:
+            raise self.failure(answer.status, parsed)
+        return parsed
 
     def _clean(self, text: str) -> str:
         return redact(text, self._access.secrets())

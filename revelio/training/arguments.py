@@ -38,6 +38,12 @@ class TrainArguments:
     folds: int = 3
     partners: int = 2
     """With so many others each incident is superposed, for examples of two faults at once."""
+    simulated: int = 0
+    """Simulated incidents to train on as well; they are never evaluated on."""
+    simulated_share: float = 1 / 3
+    """The share of the incidents of an epoch that are simulated, at most: other ones in each epoch."""
+    pretrain: int = 10
+    """Maximal epochs on simulated incidents alone, before those on all."""
     members: int = 3
     """Networks of the ensemble; they differ in their random seed only."""
     batch_size: int = 16
@@ -66,5 +72,7 @@ class TrainArguments:
             raise InvalidInputError("an ablation cannot continue from a model")
         if min(self.epochs, self.batch_size, self.members) < 1 or self.folds < 0 or not 0 < self.share <= 1:
             raise InvalidInputError("epochs, batch size and members must be at least 1, folds at least 0, share within (0, 1]")
+        if self.simulated < 0 or self.pretrain < 0 or not 0 <= self.simulated_share < 1:
+            raise InvalidInputError("simulated incidents and epochs on them must be at least 0, their share within [0, 1)")
         if self.patience < 1 or self.fine_tune < 0 or self.partners < 0:
             raise InvalidInputError("patience must be at least 1, epochs of fine-tuning and partners at least 0")

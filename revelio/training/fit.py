@@ -27,7 +27,8 @@ from revelio.training.network import Network
 
 PRE_RUN_PROBABILITY = 0.4
 """Share of the batches in which some queries count as run before."""
-CHECKPOINT_EVERY = 10
+CHECKPOINT_SHARE = 0.05
+"""Most seconds of checkpoints per second of training: the state is saved after every epoch that takes long enough for that."""
 
 
 def seeded(seed: int, text: str) -> str:
@@ -44,10 +45,12 @@ def fit(
     group: ProcessGroup,
     log: TrainingLog,
     start: Network | None = None,
+    simulated: Sequence[Example] = (),
 ) -> Network:
     """Train for ``arguments.epochs``, or until the loss on ``held`` (if any) no longer falls; then keep the best weights.
 
-    Training begins with the weights of ``start``, or with random ones.
+    Training begins with the weights of ``start``, or with random ones. Each epoch has other ``simulated`` examples beside those
+    ``known``.
 
     The randomness of an epoch depends on seed, part and epoch only, so that a resumed run gives the same weights.
     """
@@ -59,7 +62,8 @@ def fit(
     path = arguments.out / f"{part}.checkpoint"
     done = checkpoint.resume(path, network, optimizer, key) if arguments.resume else None
     losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
-    wrapped = group.parallel(network)
+    log.resumed(part, len(losses), arguments.epochs)
+    wrapped, saved, unsaved_s, saving_s = group.parallel(network), len(losses), 0.0, 0.0
     for epoch in range(len(losses), arguments.epochs):
         if held and epoch - _best_epoch(losses) >= arguments.patience:
             break
@@ -69,15 +73,20 @@ def fit(
         rate = arguments.learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / arguments.epochs))
         for settings in optimizer.param_groups:
             settings["lr"] = rate
-        loss = _epoch(wrapped, network, optimizer, known, arguments.batch_size, rng, group)
+        shown = [*known, *_beside(known, simulated, arguments, rng)]
+        loss = _epoch(wrapped, network, optimizer, shown, arguments.batch_size, rng, group)
         losses.append(group.broadcast(held_out_loss(network, held, arguments.batch_size, group.device)) if held else loss)
         if held and _best_epoch(losses) == epoch + 1:
             best = {name: value.detach().clone() for name, value in network.state_dict().items()}
         took, saving = time.monotonic() - began, 0.0
-        if (epoch + 1) % CHECKPOINT_EVERY == 0 and group.is_main:
+        unsaved_s += took
+        if group.is_main and saving_s <= CHECKPOINT_SHARE * unsaved_s:
             checkpoint.save(path, network, optimizer, checkpoint.Progress(tuple(losses), best), key)
-            saving = time.monotonic() - began - took
+            saved, unsaved_s, saving_s = len(losses), 0.0, time.monotonic() - began - took
+            saving = saving_s
         log.note(Epoch(part, epoch + 1, arguments.epochs, loss, losses[-1] if held else None, rate, took, saving))
+    if group.is_main and saved < len(losses):
+        checkpoint.save(path, network, optimizer, checkpoint.Progress(tuple(losses), best), key)
     if best:
         network.load_state_dict(best)
     group.barrier()
@@ -100,6 +109,14 @@ def _network(example: Example, arguments: TrainArguments) -> Network:
     network = Network(len(example.encodings[0].report), len(FEATURES), len(COMPONENT), factors=arguments.factors)
     network.ignore([n in arguments.blind_to for n in FEATURES], [n in arguments.blind_to for n in COMPONENT])
     return network
+
+
+def _beside(
+    known: Sequence[Example], simulated: Sequence[Example], arguments: TrainArguments, rng: random.Random
+) -> list[Example]:
+    """So many of the simulated examples that they are their share of both."""
+    wanted = round(len(known) * arguments.simulated_share / (1.0 - arguments.simulated_share))
+    return rng.sample(simulated, min(wanted, len(simulated))) if simulated else []
 
 
 def _best_epoch(losses: Sequence[float]) -> int:

@@ -25,7 +25,7 @@ class Knows:
     name: str = "knows"
     text: TextEncoder = field(default_factory=HashingEncoder)
 
-    def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
+    def rank_after_runs(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
         score = np.array(
             [-0.1 if q.id.startswith("meter.cpu") and ("container", "cart") in q.bindings else -5.0 for q in queries]
         )
@@ -111,3 +111,29 @@ def test_several_datasets_need_a_catalog_each(revelio: CommandLine, folder: Path
     ran = revelio("eval", "--dataset", folder, "--dataset", other, "--catalog", other / "catalog.yaml")
     assert ran.code == 2
     assert "2 datasets and 1 catalogs" in " ".join(ran.err.split())
+
+
+def test_a_gate_lets_equal_figures_pass_and_ends_with_1_where_one_fell(
+    revelio: CommandLine, folder: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.json"
+    kept.write_text(json.dumps(revelio("eval", "--dataset", folder, "--json").json))
+    assert revelio("eval", "--dataset", folder, "--gate", kept).code == 0
+    better = json.loads(kept.read_text())
+    better["splits"]["repeat"]["top1"] = 0.9
+    kept.write_text(json.dumps(better))
+    ran = revelio("eval", "--dataset", folder, "--gate", kept)
+    assert ran.code == 1
+    assert "repeat top1: 0.500, and 0.900" in ran.err
+
+
+@pytest.mark.parametrize("content", [None, "no JSON", "{}", "[]"])
+def test_a_gate_without_figures_is_refused_before_anything_is_measured(
+    revelio: CommandLine, folder: Path, tmp_path: Path, content: str | None
+) -> None:
+    kept = tmp_path / "kept.json"
+    if content is not None:
+        kept.write_text(content)
+    ran = revelio("eval", "--dataset", folder, "--gate", kept)
+    assert ran.code == 2
+    assert "kept.json" in ran.err.replace("\n", "")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
@@ -20,6 +23,8 @@ from revelio.types import Evidence, Query, Result, Window
 NOW = 1_700_000_000.0
 SCOPE = Scope("shop", Window(NOW - 30.0, NOW), Window(NOW - 90.0, NOW - 30.0))
 QUICK = Limits(seconds=0.5, rows=50, bytes=200_000)
+PATIENT = Limits(seconds=10.0, rows=50)
+"""For what loads a client first."""
 
 HOSTILE_NAMES = (
     '"}) or vector(1) #',
@@ -108,3 +113,23 @@ def no_watch_outlives_its_test() -> Iterator[None]:
 def scope() -> Scope:
     """90 s, of which the last 30 are the window."""
     return SCOPE
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An authority, and certificates by it for a server at 127.0.0.1 and for a client."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not here to make certificates with")
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    new = ("req", "-newkey", "rsa:2048", "-nodes", "-days", "2")
+    openssl(*new, "-x509", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    for name in ("server", "client"):
+        openssl(*new[:4], "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        signing = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "names", "-days", "2")
+        openssl("x509", "-req", "-in", f"{name}.csr", *signing, "-out", f"{name}.pem")
+    return folder

@@ -37,13 +37,16 @@ class Recording:
         self.name = name
         self.scope = scope
         self.replies = replies or {}
+        self.product: dict[str, str] = {}
 
     @classmethod
     def load(cls, name: str) -> Recording:
         """One that was saved."""
         read = json.loads(gzip.decompress((FOLDER / f"{name}.json.gz").read_bytes()))
         scope = Scope(read["project"], Window(*read["window"]), Window(*read["baseline"]))
-        return cls(name, scope, {k: tuple(v) for k, v in read["replies"].items()})
+        recording = cls(name, scope, {k: tuple(v) for k, v in read["replies"].items()})
+        recording.product = read.get("product", {})
+        return recording
 
     def save(self) -> None:
         """Write it beside the others."""
@@ -52,6 +55,7 @@ class Recording:
             "project": scope.project,
             "window": [scope.window.start, scope.window.end],
             "baseline": [scope.baseline.start, scope.baseline.end],
+            "product": self.product,
             "replies": self.replies,
         }
         FOLDER.mkdir(exist_ok=True)
@@ -66,7 +70,7 @@ class Recording:
             if asked not in self.replies:
                 return Response(f"not recorded: {asked}", 501, mimetype="text/plain")
             status, kind, text = self.replies[asked]
-            return Response(text, status, content_type=kind)
+            return Response(text, status, self.product, content_type=kind)
 
         server.expect_request(re.compile(".*")).respond_with_handler(answer)
 
@@ -82,7 +86,8 @@ class Recording:
             got = httpx.request(request.method, url, content=body, headers=kind, timeout=20.0)
             told = got.headers.get("content-type", "")
             self.replies[key(request.method, request.path, query, body.decode())] = (got.status_code, told, got.text)
-            return Response(got.content, got.status_code, content_type=told)
+            self.product = {k: v for k, v in got.headers.items() if k == "x-elastic-product"}
+            return Response(got.content, got.status_code, self.product, content_type=told)
 
         server.expect_request(re.compile(".*")).respond_with_handler(pass_on)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 import ssl
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,7 +87,10 @@ def test_a_secret_that_cannot_be_used_is_told_in_words(settings: dict[str, str],
     ("settings", "words"),
     [
         ({"token": "a", "token_env": "B"}, "token and token_env are both set"),
-        ({"token": "a", "user": "b"}, "a user and a token are both set"),
+        ({"token": "a", "user": "b"}, "token and user are both set"),
+        ({"api_key": "a", "api_key_file": "b"}, "api_key and api_key_file are both set"),
+        ({"api_key_env": "A", "user": "b"}, "api_key_env and user are both set"),
+        ({"api_key": "a", "token_env": "B"}, "token_env and api_key are both set"),
         ({"password": "a"}, "a password is set without its user"),
         ({"key_file": "a"}, "key_file is set without its certificate"),
         ({"headers": {"bad name": "x"}}, "cannot be the name of a header"),
@@ -138,26 +139,6 @@ def test_no_message_repeats_a_secret_that_the_backend_repeats(
     assert SECRET not in str(caught.value)
     assert "YW5hOn" not in str(caught.value)
     assert SECRET not in repr(Backend.model_validate({"url": "http://x", **settings}))
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An authority, and certificates by it for a server at 127.0.0.1 and for a client."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not here to make certificates with")
-    folder = tmp_path_factory.mktemp("certificates")
-
-    def openssl(*words: str) -> None:
-        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
-
-    new = ("req", "-newkey", "rsa:2048", "-nodes", "-days", "2")
-    openssl(*new, "-x509", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
-    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
-    for name in ("server", "client"):
-        openssl(*new[:4], "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
-        signing = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "names", "-days", "2")
-        openssl("x509", "-req", "-in", f"{name}.csr", *signing, "-out", f"{name}.pem")
-    return folder
 
 
 @pytest.fixture

@@ -27,8 +27,8 @@ def comparing(wanted: Tree, scope: Scope, limits: Limits, names: Fields) -> dict
     middle = iso(scope.window.start)
     when: Tree = {"field": names.schema.time, "ranges": [{"key": BEFORE, "to": middle}, {"key": NOW, "from": middle}]}
     return {
-        "query": _found(wanted, Window(scope.baseline.start, scope.window.end), scope, names),
-        "post_filter": _between(scope.window.start, scope.window.end, names),
+        "query": found(wanted, Window(scope.baseline.start, scope.window.end), scope, names),
+        "post_filter": between(scope.window.start, scope.window.end, names),
         "aggs": {"when": {"date_range": when}},
         **_lines(limits.rows, limits, names),
     }
@@ -36,7 +36,7 @@ def comparing(wanted: Tree, scope: Scope, limits: Limits, names: Fields) -> dict
 
 def lines_of(wanted: Tree, window: Window, scope: Scope, most: int, limits: Limits, names: Fields) -> dict[str, Tree]:
     """The newest lines of one window, and how many there are in all."""
-    return {"query": _found(wanted, window, scope, names), "track_total_hits": True, **_lines(most, limits, names)}
+    return {"query": found(wanted, window, scope, names), "track_total_hits": True, **_lines(most, limits, names)}
 
 
 def over_time(wanted: Tree, scope: Scope, limits: Limits, stretch_s: float, names: Fields) -> dict[str, Tree]:
@@ -44,7 +44,7 @@ def over_time(wanted: Tree, scope: Scope, limits: Limits, stretch_s: float, name
     histogram: Tree = {"field": names.schema.time, "fixed_interval": f"{stretch_s:.0f}s", "min_doc_count": 1}
     levels: Tree = {level: names.of_level(level) for level in PROBLEMS[::-1]}
     return {
-        "query": _found(wanted, Window(scope.baseline.start, scope.window.end), scope, names),
+        "query": found(wanted, Window(scope.baseline.start, scope.window.end), scope, names),
         "aggs": {
             "level": {
                 "filters": {"filters": levels, "other_bucket_key": OTHERS},
@@ -67,7 +67,7 @@ def counts_of(patterns: Sequence[LogPattern], wanted: Tree, scope: Scope, limits
             of: Tree = {"term": {names.exact(names.schema.service): pattern.entity.name}}
             filters[str(place)] = {"bool": {"filter": [of, *said]}}
     return {
-        "query": _found(wanted, Window(scope.baseline.start, scope.window.end), scope, names),
+        "query": found(wanted, Window(scope.baseline.start, scope.window.end), scope, names),
         "aggs": {"patterns": {"filters": {"filters": filters}, "aggs": {"when": {"date_range": when}}}},
         "size": 0,
         "timeout": f"{limits.seconds:g}s",
@@ -81,7 +81,7 @@ def history_of(scope: Scope, limits: Limits, names: Fields) -> dict[str, Tree]:
         "query": _of_project({"match_all": {}}, scope, names),
         "aggs": {
             **first,  # type: ignore[dict-item]
-            "baseline": {"filter": _between(scope.baseline.start, scope.baseline.end, names), "aggs": first},
+            "baseline": {"filter": between(scope.baseline.start, scope.baseline.end, names), "aggs": first},
         },
         "size": 0,
         "timeout": f"{limits.seconds:g}s",
@@ -106,8 +106,9 @@ def filled_fields(candidates: Sequence[str], project: str, limits: Limits) -> di
     }
 
 
-def _found(wanted: Tree, window: Window, scope: Scope, names: Fields) -> Tree:
-    return {"bool": {"filter": [_between(window.start, window.end, names), _of_project(names.translated(wanted), scope, names)]}}
+def found(wanted: Tree, window: Window, scope: Scope, names: Fields) -> dict[str, Tree]:
+    """The search for those of the system's lines in a window that ``wanted`` finds."""
+    return {"bool": {"filter": [between(window.start, window.end, names), _of_project(names.translated(wanted), scope, names)]}}
 
 
 def _of_project(query: Tree, scope: Scope, names: Fields) -> Tree:
@@ -150,5 +151,6 @@ def _lines(most: int, limits: Limits, names: Fields) -> dict[str, Tree]:
     return {"size": most, "sort": newest, "fields": wanted, "_source": False, "timeout": f"{limits.seconds:g}s"}
 
 
-def _between(start: float, end: float, names: Fields) -> Tree:
+def between(start: float, end: float, names: Fields) -> dict[str, Tree]:
+    """The search for all lines from ``start`` to before ``end``, in Unix seconds."""
     return {"range": {names.schema.time: {"gte": iso(start), "lt": iso(end)}}}

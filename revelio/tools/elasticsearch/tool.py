@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
-from urllib.parse import quote
+from typing import Any, TypeVar
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
@@ -15,6 +14,7 @@ from revelio.telemetry import Workers
 from revelio.tools import links
 from revelio.tools import log_views as views
 from revelio.tools.base import Limits, Scope
+from revelio.tools.elasticsearch import esql
 from revelio.tools.elasticsearch import query as log_query
 from revelio.tools.elasticsearch.fields import Fields, mapped
 from revelio.tools.elasticsearch.search import (
@@ -24,18 +24,22 @@ from revelio.tools.elasticsearch.search import (
     comparing,
     counts_of,
     filled_fields,
+    found,
     history_of,
     line_in,
     lines_of,
     over_time,
 )
-from revelio.tools.fetch import Fetcher, StatusError
+from revelio.tools.elasticsearch.store import ElasticsearchStore, Store
+from revelio.tools.fetch import StatusError
 from revelio.tools.history import History, observed
 from revelio.tools.log_patterns import Lines, mine, ordered
 from revelio.tools.log_views import Counts
-from revelio.tools.placeholders import Tree, tree
+from revelio.tools.placeholders import Tree, put, tree, values
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Entity, Evidence, LogPattern, Query, Result, Window
+
+_Part = TypeVar("_Part")
 
 SNAPSHOT_LINES, MAX_PATTERNS = 1000, 200
 MAX_COUNTED = 40
@@ -48,6 +52,7 @@ class ElasticsearchLogs:
     """The ``elasticsearch`` tool: log documents of the index that the settings name, or ``logs-<project>``."""
 
     title = "Elasticsearch"
+    store: Callable[[str, Backend, Limits], Store] = ElasticsearchStore
 
     def __init__(self, spec: ToolSpec, backend: Backend, limits: Limits) -> None:
         """Connects to nothing yet."""
@@ -55,13 +60,13 @@ class ElasticsearchLogs:
         self.retrospective = True
         self.backend = backend
         self.limits = limits
-        self._fetch = Fetcher(spec.name, backend, limits)
+        self._store = type(self).store(spec.name, backend, limits)
         self._histories: SingleFlightCache[History] = SingleFlightCache(64, FRESH_S)
         self._fields: SingleFlightCache[Fields] = SingleFlightCache(16, FRESH_S)
 
     def ping(self) -> str:
         """Its health in a word."""
-        answer = self._answered("/_cluster/health", None)
+        answer = self._answered(self._store.health)
         if "status" not in answer:
             raise SourceError(self.name, f"{self.backend.url} is not Elasticsearch or OpenSearch; is its url right?")
         return f"{self.title}, cluster {answer.get('status', 'in an unknown state')}"
@@ -86,6 +91,8 @@ class ElasticsearchLogs:
     def render(self, query: Query, scope: Scope) -> str:
         """The search as Elasticsearch's console takes it."""
         _, wanted = self._question(query, scope)
+        if isinstance(wanted, str):
+            return wanted
         text = json.dumps(comparing(wanted, scope, self.limits, self._known(scope)), indent=2, ensure_ascii=False)
         return f"GET {self._index(scope)}/_search\n{text}"
 
@@ -98,6 +105,8 @@ class ElasticsearchLogs:
 
     def page(self, wanted: Tree, scope: Scope, whole: Window) -> str | None:
         """Kibana Discover; None for a search that neither a data view nor ES|QL can take."""
+        if isinstance(wanted, str):
+            return links.kibana_esql(self.backend.link, wanted, whole)
         if self.backend.data_view:
             return links.kibana_filter(self.backend.link, self.backend.data_view, wanted, whole)
         said = log_query.esql(wanted, self._index(scope))
@@ -106,15 +115,18 @@ class ElasticsearchLogs:
     def run(self, query: Query, scope: Scope) -> Result:
         """Search baseline and window, and read what the view says."""
         view, wanted = self._question(query, scope)
-        return self._views()[view](wanted, self._observed(scope))
+        scope = self._observed(scope)
+        if isinstance(wanted, str):
+            return esql.compared(wanted, scope, self.limits.rows, lambda said, window: self._table(said, window, scope))
+        return self._views()[view](wanted, scope)
 
     def notes(self, project: str) -> tuple[str, ...]:
         """Whether its clock disagrees."""
-        return self._fetch.notes
+        return self._store.notes
 
     def close(self) -> None:
         """Close the connections."""
-        self._fetch.close()
+        self._store.close()
 
     def _known(self, scope: Scope) -> Fields:
         """The fields as they were found last; asks nothing."""
@@ -130,6 +142,12 @@ class ElasticsearchLogs:
         }
 
     def _question(self, query: Query, scope: Scope) -> tuple[str, Tree]:
+        """The view and the search; for a question in ES|QL, its text."""
+        if esql.is_esql(query.template.body):
+            said = put(query.template.body.strip(), values(query, scope), log_query.text)
+            if why := esql.refusal(said, self._index(scope)):
+                raise SourceError(self.name, f"the query {why}")
+            return "esql", said
         body = tree(query, scope)
         unknown = sorted(body.keys() - {"view", "query"})
         if unknown:
@@ -153,7 +171,7 @@ class ElasticsearchLogs:
 
     def _run_levels(self, wanted: Tree, scope: Scope) -> Result:
         answer = self._search(scope, over_time(wanted, scope, self.limits, views.STRETCH_S, self._names(scope)))
-        buckets = cast(dict[str, Any], self._part(answer, "aggregations", "level", "buckets"))
+        buckets = self._part(dict, answer, "aggregations", "level", "buckets")
         counts: dict[str, dict[float, float]] = {}
         for level, bucket in buckets.items():
             points = {float(p["key"]) / 1000.0: float(p["doc_count"]) for p in bucket["time"]["buckets"]}
@@ -181,7 +199,7 @@ class ElasticsearchLogs:
     def _counted(self, wanted: Tree, scope: Scope) -> tuple[Lines, Counts]:
         """The newest lines of the window, and how many there were then and now."""
         answer = self._search(scope, comparing(wanted, scope, self.limits, self._names(scope)))
-        buckets = cast(list[dict[str, Any]], self._part(answer, "aggregations", "when", "buckets"))
+        buckets = self._part(list, answer, "aggregations", "when", "buckets")
         by_key = {str(b["key"]): float(b["doc_count"]) for b in buckets}
         return self._hits(answer, scope), Counts(by_key.get(BEFORE, 0.0), by_key.get(NOW, 0.0))
 
@@ -189,7 +207,7 @@ class ElasticsearchLogs:
         """The first patterns with their true counts, where only a part of the lines was read: what is new is so by a search."""
         first, rest = patterns[:MAX_COUNTED], patterns[MAX_COUNTED:]
         answer = self._search(scope, counts_of(first, wanted, scope, self.limits, self._names(scope)))
-        buckets = cast(dict[str, Any], self._part(answer, "aggregations", "patterns", "buckets"))
+        buckets = self._part(dict, answer, "aggregations", "patterns", "buckets")
         counted = []
         for place, pattern in enumerate(first):
             sides = {str(b["key"]): int(b["doc_count"]) for b in buckets.get(str(place), {}).get("when", {}).get("buckets", ())}
@@ -203,22 +221,30 @@ class ElasticsearchLogs:
 
     def _history(self, scope: Scope) -> History:
         answer = self._search(scope, history_of(scope, self.limits, self._names(scope)))
-        told = cast(dict[str, Any], self._part(answer, "aggregations"))
+        told = self._part(dict, answer, "aggregations")
         oldest, first = (_seconds(part.get("first", {}).get("value")) for part in (told, told.get("baseline", {})))
         return History(oldest, first, float(told.get("baseline", {}).get("doc_count", 0)))
 
     def _lines(self, scope: Scope, wanted: Tree, window: Window, most: int) -> Lines:
         return self._hits(self._search(scope, lines_of(wanted, window, scope, most, self.limits, self._names(scope))), scope)
 
-    def _search(self, scope: Scope, request: dict[str, Tree]) -> Mapping[str, Any]:
-        return self._answered(f"/{quote(self._index(scope), safe=',*')}/_search", request)
-
-    def _answered(self, path: str, request: Mapping[str, Tree] | None) -> Mapping[str, Any]:
+    def _table(self, said: str, window: Window, scope: Scope) -> esql.Table:
+        within = found({"match_all": {}}, window, scope, self._names(scope))
+        answer = self._answered(lambda: self._store.esql(said, within))
         try:
-            answer = self._fetch.get(path, {}) if request is None else self._fetch.send(path, request)
+            return esql.table_in(answer)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SourceError(self.name, f"answered in a form that is not Elasticsearch's: {type(error).__name__}") from error
+
+    def _search(self, scope: Scope, request: dict[str, Tree]) -> Mapping[str, Any]:
+        return self._answered(lambda: self._store.search(self._index(scope), request))
+
+    def _answered(self, ask: Callable[[], object]) -> Mapping[str, Any]:
+        try:
+            answer = ask()
         except StatusError as error:
             if error.status == 404:
-                raise SourceError(self.name, f"{error.reason}; are logs shipped to it?") from error
+                raise SourceError(self.name, f"{error.reason}; is its index set right, and are logs shipped to it?") from error
             if error.status in (401, 403):
                 raise
             raise SourceError(self.name, f"refused the search: {error.reason}") from error
@@ -235,14 +261,13 @@ class ElasticsearchLogs:
         return known or Fields()
 
     def _found(self, scope: Scope) -> Fields | None:
-        path = f"/{quote(self._index(scope), safe=',*')}"
         try:
-            there = mapped(self._fetch.get(f"{path}/_field_caps", {"fields": "*", "ignore_unavailable": "true"}))
+            there = mapped(self._store.fields(self._index(scope)))
         except StatusError:  # a role may be kept from mappings; the search itself says what is wrong
             return None
         if there is None:
             return None
-        answer = self._answered(f"{path}/_search", filled_fields(there.candidates, scope.project, self.limits))
+        answer = self._search(scope, filled_fields(there.candidates, scope.project, self.limits))
         filled, named = (_counted(answer, part) for part in ("filled", "project"))
         project = next((name for name, count in named.items() if count), "")
         return there.fields(filled, int(answer.get("hits", {}).get("total", {}).get("value", 0)), project)
@@ -250,16 +275,16 @@ class ElasticsearchLogs:
     def _index(self, scope: Scope) -> str:
         return self.backend.index or f"logs-{scope.project}"
 
-    def _part(self, answer: Mapping[str, Any], *path: str) -> object:
+    def _part(self, kind: type[_Part], answer: Mapping[str, Any], *path: str) -> _Part:
         part: Any = answer
         for name in path:
             part = part.get(name) if isinstance(part, Mapping) else None
-        if part is None:
+        if not isinstance(part, kind):
             raise SourceError(self.name, f"answered without {'.'.join(path)}; is this address really Elasticsearch?")
         return part
 
     def _hits(self, answer: Mapping[str, Any], scope: Scope) -> Lines:
-        hits = cast(list[dict[str, Any]], self._part(answer, "hits", "hits"))
+        hits = self._part(list, answer, "hits", "hits")
         names = self._names(scope)
         try:
             lines = tuple(line_in(hit["fields"], names) for hit in hits)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,15 +22,20 @@ import pytest
 
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
+from revelio.tools.elasticsearch.opensearch import OpenSearch
 from revelio.tools.elasticsearch.tool import ElasticsearchLogs
 from revelio.tools.registry import probes
-from revelio.types import Window
+from revelio.types import Query, QueryTemplate, Window
+from testbed.images.artifacts import ELASTICSEARCH
 from tests.foreign.programs import free_port
 from tests.tools.conftest import bound, spec
 from tests.tools.programs import CACHE
 from tests.tools.recorded import recorded
 
-IMAGE = "docker.elastic.co/elasticsearch/elasticsearch:8.19.21"
+MAVEN = "org.elasticsearch.distribution.integ-test-zip:elasticsearch"
+PLUGINS = ELASTICSEARCH.path().parent / "plugins"
+"""Where ES|QL is unpacked (Maven: org.elasticsearch.plugin:x-pack-esql and x-pack-esql-core), which that build lacks."""
+TOOLS = {"opensearch": OpenSearch, "elasticsearch": ElasticsearchLogs}
 SCHEMAS = ("ecs", "otel", "kubernetes", "plain", "filebeat")
 QUESTIONS = [
     ("elasticsearch.errors", {"service": "orders"}),
@@ -40,6 +45,22 @@ QUESTIONS = [
     ("elasticsearch.failing_trace", {"service": "orders"}),
     ("elasticsearch.timeouts", {"service": "orders"}),
 ]
+
+
+BY_SERVICE = Query(
+    QueryTemplate(
+        "own-text",
+        "elasticsearch",
+        "",
+        "",
+        'FROM logs-ecs | WHERE log.level == "error" AND MATCH(message, "refused") | STATS n = COUNT(*) BY service.name',
+    )
+)
+LATEST = Query(
+    QueryTemplate(
+        "own-text", "elasticsearch", "", "", "FROM logs-ecs | KEEP @timestamp, service.name, message | SORT @timestamp DESC"
+    )
+)
 
 
 def document(schema: str, at: float, service: str, level: str, message: str, trace: str, error: str) -> dict[str, Any]:
@@ -81,46 +102,87 @@ def document(schema: str, at: float, service: str, level: str, message: str, tra
 @contextmanager
 def real_opensearch() -> Iterator[tuple[str, Scope]]:
     """Its address, and the scope of the lines that it holds in five indices, one a schema."""
-    if not _homes("opensearch"):
+    homes = sorted(CACHE.glob("opensearch/*/opensearch-*"))
+    if not homes:
         pytest.skip(
             "OpenSearch is not here: unpack its distribution (Maven: org.opensearch.distribution.integ-test-zip:opensearch) "
-            "below ~/.cache/revelio/opensearch/VERSION, beside a Java 17"
+            "below ~/.cache/revelio/opensearch/VERSION"
         )
-    with tempfile.TemporaryDirectory() as folder:  # its user may not look into pytest's
-        yield from _unpacked("opensearch", Path(folder))
+    with node("opensearch", lambda folder: shutil.copytree(homes[-1], folder / "opensearch", symlinks=True)) as url:
+        yield url, _filled(url)
 
 
-def _homes(name: str) -> list[Path]:
-    return [h for h in sorted(CACHE.glob(f"{name}/*/{name}-*")) if h.is_dir() and shutil.which("java")]
+@contextmanager
+def real_elasticsearch() -> Iterator[tuple[str, Scope]]:
+    """The same of an Elasticsearch."""
+    with elasticsearch_node({"xpack.security.enabled": False}) as url:
+        yield url, _filled(url)
 
 
-def _unpacked(name: str, folder: Path) -> Iterator[tuple[str, Scope]]:
-    home, port = folder / name, free_port()
-    shutil.copytree(_homes(name)[-1], home, symlinks=True)
-    settings = {
-        "discovery.type": "single-node",
-        "network.host": "127.0.0.1",
-        "http.port": port,
-        "transport.port": free_port(),
-        "path.data": str(home / "data"),
-        "path.logs": str(home / "logs"),
-    }
-    if name == "elasticsearch":
-        settings["xpack.security.enabled"] = "false"
-    (home / "config" / f"{name}.yml").write_text("".join(f"{k}: {v}\n" for k, v in settings.items()))
+@contextmanager
+def elasticsearch_node(
+    settings: Mapping[str, object], prepare: Callable[[Path], None] = lambda home: None, scheme: str = "http"
+) -> Iterator[str]:
+    """The address of an empty Elasticsearch with these settings, once its folder is prepared."""
+    packed = ELASTICSEARCH.path()
+    if not packed.exists():
+        pytest.skip(f"Elasticsearch is not here: download {packed.name} (Maven: {MAVEN}) to {packed.parent}")
+
+    def unpack(folder: Path) -> None:
+        shutil.unpack_archive(packed, folder)
+        home = next(folder.glob("elasticsearch-*"))
+        if PLUGINS.exists():
+            shutil.copytree(PLUGINS, home / "plugins", dirs_exist_ok=True)
+        prepare(home)
+
+    with node("elasticsearch", unpack, settings, scheme) as url:
+        yield url
+
+
+@contextmanager
+def node(
+    name: str, unpack: Callable[[Path], object], settings: Mapping[str, object] | None = None, scheme: str = "http"
+) -> Iterator[str]:
+    """The address of one node of that program, unpacked into a folder that is removed."""
+    if shutil.which("java") is None:
+        pytest.skip(f"{name} needs a Java 17")
+    with tempfile.TemporaryDirectory() as made:  # its user may not look into pytest's
+        folder, port = Path(made), free_port()
+        unpack(folder)
+        [home] = folder.glob(f"{name}*")
+        own = {
+            "discovery.type": "single-node",
+            "network.host": "127.0.0.1",
+            "http.port": port,
+            "transport.port": free_port(),
+            "path.data": str(home / "data"),
+            "path.logs": str(home / "logs"),
+        }
+        config = (home / "config" / f"{name}.yml").open("w")
+        with config:
+            config.writelines(f"{key}: {json.dumps(value)}\n" for key, value in {**own, **(settings or {})}.items())
+        with _started(name, home, folder) as alive:
+            url = f"{scheme}://127.0.0.1:{port}"
+            _wait(url, alive)
+            yield url
+
+
+@contextmanager
+def _started(name: str, home: Path, folder: Path) -> Iterator[Callable[[], bool]]:
+    """Whether it still runs, in a call."""
     user = "nobody" if os.geteuid() == 0 else None
     if user:
         folder.chmod(0o755)
         for path in (home, *home.rglob("*")):
             shutil.chown(path, user)
-    prefix = {"opensearch": "OPENSEARCH", "elasticsearch": "ES"}[name]
-    environment = {**os.environ, f"{prefix}_JAVA_OPTS": "-Xms400m -Xmx400m", f"{prefix}_JAVA_HOME": _java_home()}
-    with (folder / "log").open("wb") as log:
+    short = {"opensearch": "OPENSEARCH", "elasticsearch": "ES"}[name]
+    java = {f"{short}_JAVA_OPTS": "-Xms400m -Xmx400m", f"{short}_JAVA_HOME": java_home(), "HOME": str(home)}
+    with (folder / "node.log").open("wb") as log:
         started = subprocess.Popen(
-            ["nice", str(home / "bin" / name)],
+            ["nice", "bash", str(home / "bin" / name)],
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env={**os.environ, **java},
             start_new_session=True,
             user=user,
             group=pwd.getpwnam(user).pw_gid if user else None,
@@ -128,40 +190,11 @@ def _unpacked(name: str, folder: Path) -> Iterator[tuple[str, Scope]]:
             cwd=home,
         )
     try:
-        url = f"http://127.0.0.1:{port}"
-        _wait(url, lambda: started.poll() is None)
-        yield url, _filled(url)
+        yield lambda: started.poll() is None
     finally:
         if started.poll() is None:
             os.killpg(started.pid, signal.SIGKILL)
             started.wait(timeout=20.0)
-
-
-@contextmanager
-def real_elasticsearch() -> Iterator[tuple[str, Scope]]:
-    """The same of an Elasticsearch: unpacked below ~/.cache/revelio/elasticsearch/VERSION, else in a container."""
-    if _homes("elasticsearch"):
-        with tempfile.TemporaryDirectory() as folder:
-            yield from _unpacked("elasticsearch", Path(folder))
-        return
-    if shutil.which("docker") is None or not _inspected("image", IMAGE):
-        pytest.skip(f"Elasticsearch is not here: docker pull {IMAGE}")
-    settings = ("discovery.type=single-node", "xpack.security.enabled=false", "ES_JAVA_OPTS=-Xms400m -Xmx400m")
-    options = [part for setting in settings for part in ("-e", setting)]
-    port = free_port()
-    command = ["docker", "run", "--rm", "-d", "-m", "1400m", "-p", f"127.0.0.1:{port}:9200", *options, IMAGE]
-    container = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-    try:
-        url = f"http://127.0.0.1:{port}"
-        _wait(url, lambda: _inspected("container", container))
-        yield url, _filled(url)
-    finally:
-        subprocess.run(["docker", "rm", "-f", "-v", container], check=True, capture_output=True)
-
-
-def _inspected(kind: str, name: str) -> bool:
-    """Whether there is such a container or image."""
-    return subprocess.run(["docker", kind, "inspect", name], check=False, capture_output=True).returncode == 0
 
 
 SERVERS: dict[str, Callable[[], AbstractContextManager[tuple[str, Scope]]]] = {
@@ -170,7 +203,8 @@ SERVERS: dict[str, Callable[[], AbstractContextManager[tuple[str, Scope]]]] = {
 }
 
 
-def _java_home() -> str:
+def java_home() -> str:
+    """The folder of the Java that is here."""
     java = Path(shutil.which("java") or "").resolve()
     return str(java.parent.parent)
 
@@ -179,7 +213,7 @@ def _wait(url: str, alive: Callable[[], bool], seconds: float = 240.0) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and alive():
         try:
-            if httpx.get(f"{url}/_cluster/health", timeout=5.0).is_success:
+            if httpx.get(f"{url}/_cluster/health", timeout=5.0, verify=False).status_code in (200, 401):
                 return
         except httpx.HTTPError:
             time.sleep(1.0)
@@ -221,11 +255,9 @@ def _filled(url: str) -> Scope:
 
 
 @contextmanager
-def log_store(url: str, schema: str) -> Iterator[ElasticsearchLogs]:
-    """A tool that asks it for the lines of one schema."""
-    with closing(
-        ElasticsearchLogs(spec("elasticsearch"), Backend(url=url, index=f"logs-{schema}"), Limits(seconds=20.0))
-    ) as tool:
+def log_store(name: str, url: str, schema: str) -> Iterator[ElasticsearchLogs]:
+    """The product's tool, that asks it for the lines of one schema."""
+    with closing(TOOLS[name](spec("elasticsearch"), Backend(url=url, index=f"logs-{schema}"), Limits(seconds=20.0))) as tool:
         yield tool
 
 
@@ -235,11 +267,14 @@ def _record(name: str) -> None:
         between = stack.enter_context(recorded(name, scope, real))
         probes()[name].look(between)  # type: ignore[misc]
         for schema in SCHEMAS:
-            asking = stack.enter_context(log_store(between, schema))
+            asking = stack.enter_context(log_store(name, between, schema))
             asking.ping()
             asking.snapshot(scope)
             for template, bindings in QUESTIONS:
                 asking.run(bound(template, **bindings), scope)
+            if (name, schema) == ("elasticsearch", "ecs"):
+                for query in (BY_SERVICE, LATEST):
+                    asking.run(query, scope)
 
 
 if __name__ == "__main__":

@@ -426,7 +426,7 @@ def test_an_answer_that_is_no_answer_is_told_as_it_is(httpserver: HTTPServer, st
 
 
 def test_another_program_at_that_address_is_noticed(httpserver: HTTPServer) -> None:
-    httpserver.expect_request("/_cluster/health").respond_with_json({"hits": {}})
+    httpserver.expect_request("/_cluster/health").respond_with_json({"hits": {}}, headers=HEADERS)
     with refused("is not Elasticsearch or OpenSearch"):
         quick(httpserver.url_for("")).ping()
 
