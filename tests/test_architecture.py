@@ -103,7 +103,7 @@ def test_serving_loads_no_engine_of_retrieval_before_it_is_needed(module: str) -
 def test_an_answer_loads_no_engine_of_retrieval() -> None:
     ask = (
         "from revelio.service import Service; from revelio.settings import Settings; "
-        "from revelio.recommend_request import RecommendRequest; service = Service(Settings(database='sqlite://')); "
+        "from revelio.service.request import RecommendRequest; service = Service(Settings(database='sqlite://')); "
         "saved = service.recommend(RecommendRequest('it is slow', incident=service.incidents.ids()[0])); service.similar(saved)"
     )
     assert not _loaded_by(ask) & RETRIEVAL

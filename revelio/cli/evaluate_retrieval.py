@@ -21,13 +21,16 @@ def evaluate_retrieval(parts: Sequence[tuple[Path, Catalog | None]], model: Path
     from revelio.incidents.dataset import open_datasets
     from revelio.ranker.artifact import load_ranker
     from revelio.recommender import Recommender
+    from revelio.service.pipeline import answer_incident
 
     data, default = open_datasets(parts), settings_catalog()
     tools = data.all_tools(default)
     recommender = Recommender(load_ranker(settings_with(model).model, tools), tools)
     found = found_queries(pairs, recommender.ranker.text) if pairs else ()
     with StepBars() as bars:
-        nearest = nearest_causes(data, default, recommender.recommend, recommender.incident_vectors, bars.report)
+        nearest = nearest_causes(
+            data, default, lambda i: answer_incident(i, recommender), recommender.incident_vectors, bars.report
+        )
     if json:
         emit({"nearest_cause": [asdict(one) for one in nearest], "text_to_query": [asdict(one) for one in found]})
         return

@@ -14,7 +14,7 @@ from revelio.discovery.cadence import cadence
 from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
 from revelio.discovery.own_metrics import own_conventions
 from revelio.errors import SourceError
-from revelio.identity import KIND_OF_LABEL, Identity, Naming, naming_of
+from revelio.identity import KIND_OF_LABEL, NAMES, Identity, Naming, naming_of, pairs_of
 from revelio.profile_settings import ProfileSettings
 
 LOOKBACK_S = 900.0
@@ -23,10 +23,13 @@ LOOKBACK_S = 900.0
 NOTHING = "nothing that measures it is there"
 """Why a signal is missing where no convention that has it was found; what to add may follow."""
 
+ONLY_EXPORTERS = "only exporters tell it, of themselves"
+"""Likewise, where nothing but what watches the system has it."""
+
 HINTS = 3
 """The most ways to get a signal that a message lists."""
 
-_WATCHES = re.compile(
+WATCHES = re.compile(
     r"((\w+_)?exporter|prometheus|alertmanager|grafana|jaeger|loki|tempo|thanos|mimir|cortex|promtail|pushgateway"
     r"|victoriametrics|kube_state_metrics)_build_info|otelcol_process_uptime(_total|_seconds_total)?|flower_worker_online"
 )
@@ -63,12 +66,21 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     census, notes = _census(ask, wanted, known, settings)
     where = narrow(census, project, settings.selector, known)
     exporters = _exporter_jobs(ask, names, where.everywhere)
-    uses, named = [], dict[str, set[str]]()
+    uses, named, pairs, watchers = [], dict[str, set[str]](), set[tuple[str, str]](), set[str]()
     for name, rules in wanted.items():
         convention = known[name]
         rows = where.rows(name, census)
+        if (
+            convention.of_process
+            and rows.rows
+            and {labels.get("job", "").replace("|", ".") for labels, _ in rows.rows} <= {*exporters}
+        ):
+            watchers.add(name)
+            continue
         labels, why = choose_labels(convention, rows, settings.component)
         notes += [why] if why else []
+        told = [c.name for c in convention.components if c.name in NAMES]
+        pairs |= set(pairs_of([r for r, _ in rows.rows], labels[0].name, told)) if labels and labels[0].name in NAMES else set()
         watched = [f'job!~"{"|".join(exporters)}"'] if convention.of_process and exporters else []
         for label in labels:
             only = ",".join(([label.only] if label.only else []) + watched)
@@ -82,12 +94,19 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
         product,
         beat,
         tuple(uses),
-        Identity(tuple(namings), tuple(sorted(settings.names.items()))),
+        _identity(namings, pairs, {value for values in named.values() for value in values}, settings),
         tuple(dict.fromkeys([*notes, *where.notes, *told, *_types(ask, uses, known), *_clock(ask, now)])),
         now,
         own=own,
     )
-    return replace(profile, missing=tuple(_missing(profile, names)))
+    return replace(profile, missing=tuple(_missing(profile, names, watchers)))
+
+
+def _identity(namings: list[Naming], pairs: set[tuple[str, str]], there: set[str], settings: ProfileSettings) -> Identity:
+    """The rules of names, with the pairs that labels on one series tell, those of the settings first."""
+    derived = {(name, component) for name, component in pairs if any(n.component(name) == component for n in namings)}
+    same = {name: component for name, component in pairs - derived if name in there}
+    return Identity(tuple(namings), tuple(sorted({**same, **settings.names}.items())), tuple(sorted(pairs)))
 
 
 def _product(ask: Ask) -> str:
@@ -166,7 +185,7 @@ def _sort(rows: list[tuple[dict[str, str], float]], into: dict[str, list[tuple[d
 
 def _exporter_jobs(ask: Ask, names: frozenset[str], where: str) -> list[str]:
     """Jobs whose processes speak of another program, or watch the system as Prometheus itself does."""
-    told = sorted({c.exporter for c in conventions().values() if c.exporter} & names | set(filter(_WATCHES.fullmatch, names)))
+    told = sorted({c.exporter for c in conventions().values() if c.exporter} & names | set(filter(WATCHES.fullmatch, names)))
     if not told:
         return []
     metrics = "|".join(told)
@@ -202,8 +221,8 @@ def _clock(ask: Ask, now: float) -> list[str]:
     return [told] if told else []
 
 
-def _missing(profile: Profile, names: frozenset[str]) -> list[tuple[str, str]]:
-    """Why each signal that is not there is missing."""
+def _missing(profile: Profile, names: frozenset[str], watchers: set[str]) -> list[tuple[str, str]]:
+    """Why each signal that is not there is missing; ``watchers`` are conventions that exporters alone follow."""
     told = []
     for signal in signals():
         if signal in profile.rules:
@@ -215,7 +234,8 @@ def _missing(profile: Profile, names: frozenset[str]) -> list[tuple[str, str]]:
             reason = f"{convention.title} is there without {lacking[0]}" if lacking else f"{convention.title} has no series of it"
         else:
             hints = list(dict.fromkeys(c.hint for c, _ in known if c.hint))[:HINTS]
-            reason = "; ".join([NOTHING, *([" or ".join(hints)] if hints else [])])
+            nothing = ONLY_EXPORTERS if any(c.name in watchers for c, _ in known) else NOTHING
+            reason = "; ".join([nothing, *([" or ".join(hints)] if hints else [])])
         told.append((signal, reason))
     return told
 

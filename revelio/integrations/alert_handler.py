@@ -13,8 +13,8 @@ from revelio.errors import InvalidInputError, RevelioError
 from revelio.integration_settings import AlertSettings
 from revelio.integrations.alert_store import CLAIM_S, AlertIncident, AlertStore, Outcome
 from revelio.integrations.alerts import Alert, report_of
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.store import SavedAnswer
 from revelio.time_range import TimeRange
 

@@ -13,15 +13,16 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field, field_validator
 
 from revelio import __version__
+from revelio.aliases import shows_text
 from revelio.clean_text import printable
 from revelio.errors import InvalidInputError, RevelioError
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.similar_incidents import SimilarIncident
 from revelio.store import SavedAnswer
 from revelio.time_range import parse_time_range
-from revelio.types import Cell, Evidence, RankedQuery, Result, fill
+from revelio.types import Cell, Evidence, RankedQuery, Result
 
 T = TypeVar("T")
 
@@ -160,11 +161,12 @@ def mcp_server(service: Service) -> MCPServer[None]:
     @server.tool(annotations=_WRITES)
     def run_query(recommendation_id: AnswerId, query_id: QueryId) -> EvidenceView:
         """Run one query of an answer, read only, in that answer's own window, and see its evidence."""
-        return _as_tool_error(
-            lambda: _evidence(
-                service.run(recommendation_id, query_id), service.answer(recommendation_id).recommendation.incident.evidence
-            )
-        )
+
+        def run() -> EvidenceView:
+            saved = service.run(service.answer(recommendation_id), query_id)
+            return _evidence(saved.result(query_id), saved.recommendation.incident.evidence)
+
+        return _as_tool_error(run)
 
     @server.tool(annotations=_READS)
     def similar_incidents(recommendation_id: AnswerId, k: Count = 3) -> SimilarListView:
@@ -233,11 +235,11 @@ def _answer(saved: SavedAnswer) -> AnswerView:
         nothing_wrong=round(answer.no_fault_probability, 4),
         time=list(time_lines(answer)) if saved.recorded is None else [],
         degraded=list(answer.degraded),
-        queries=[_ranked(q) for q in answer.queries],
+        queries=[_ranked(q, answer.incident.evidence) for q in answer.queries],
     )
 
 
-def _ranked(ranked: RankedQuery) -> RankedView:
+def _ranked(ranked: RankedQuery, evidence: Evidence) -> RankedView:
     query = ranked.query
     return RankedView(
         id=query.id,
@@ -245,7 +247,7 @@ def _ranked(ranked: RankedQuery) -> RankedView:
         probability=round(ranked.probability, 4),
         tool=ranked.source or query.template.tool,
         title=query.title,
-        shows=fill(query.template.shows, query.bindings),
+        shows=shows_text(query, evidence),
         text=ranked.text,
         link=ranked.link,
         because=list(dict.fromkeys(fact for factor in ranked.factors for fact in factor.because)),

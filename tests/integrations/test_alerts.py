@@ -16,8 +16,8 @@ from revelio.errors import InvalidInputError, SourceError
 from revelio.integrations import alertmanager, grafana, pagerduty
 from revelio.integrations.alert_handler import AlertHandler
 from revelio.integrations.alert_store import AlertStore
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.settings import Settings
 from revelio.store import SavedAnswer
 from tests.integrations.alerting import SOURCES, Server, again, payload, resolved, serving
@@ -91,7 +91,7 @@ def test_repeats_and_the_end_belong_to_one_incident(server: Server, service: Ser
     assert server.send(source, resolved(source)) == {"outcome": "ignored", "incident": None}
     late = server.send(source, payload(source))
     assert (late["outcome"], late["incident"]["id"]) == ("repeated", first)  # delivered late, not begun anew
-    assert len(server.incidents()) == 1 and len(service.history()) == 1
+    assert len(server.incidents()) == 1 and len(service.store.history()) == 1
     assert server.incidents()[0]["resolved_at"] is not None
 
 

@@ -12,8 +12,8 @@ import revelio.catalog
 from revelio.encoders.query import with_found
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.scoring import RUN_PENALTY
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.settings import BUNDLED, load_settings
 from revelio.types import Finding
 
@@ -22,10 +22,10 @@ def test_a_query_that_was_run_and_did_not_show_the_cause_costs_its_tool_more_tha
     service, ranker = Service(load_settings()), load_ranker(BUNDLED / "model")
     incident = service.incidents.get(service.incidents.ids()[0]).incident()
     queries = service.recommender.candidates(incident)
-    first = int(ranker.rank(incident, queries).order(1)[0])
+    first = int(ranker.rank_after_runs(incident, queries).order(1)[0])
     tried = replace(incident, findings=(Finding(queries[first].template.id, queries[first].bindings, 0.0),))
 
-    network, ranked = ranker.ranking(ranker.encode(tried, queries)), ranker.rank(tried, queries)
+    network, ranked = ranker.rank(ranker.encode(tried, queries)), ranker.rank_after_runs(tried, queries)
     other = next(i for i, q in enumerate(queries) if q.template.tool != queries[first].template.tool)
     lost = (ranked.log_tool - network.log_tool)[[other, first]]
     assert lost[0] - lost[1] == pytest.approx(RUN_PENALTY, abs=1e-4)
@@ -40,7 +40,7 @@ def test_logits_from_before_any_run_that_the_caller_has_give_the_same_ranking() 
     unrun = ranker.logits(encoded)
     for features in (encoded.features, with_found(encoded, {0: 0.9, 3: 0.0})):
         tried = replace(encoded, features=features)
-        assert np.array_equal(ranker.ranking(tried, unrun).log_probability, ranker.ranking(tried).log_probability)
+        assert np.array_equal(ranker.rank(tried, unrun).log_probability, ranker.rank(tried).log_probability)
 
 
 UNSEEN = """

@@ -90,6 +90,7 @@ class Kubernetes:
             baseline=scope.baseline,
             entities=tuple(Entity("container", name) for name in cluster.names),
             changes=changes_in(_since_healthy(scope), cluster),
+            aliases=cluster.aliases,
         )
 
     def render(self, query: Query, scope: Scope) -> str:

@@ -32,7 +32,7 @@ from revelio.tools.prometheus.open_metrics import reread as reread_open
 from revelio.tools.prometheus.open_series import OpenSeries
 from revelio.tools.prometheus.snapshot import AT_ONCE, Range, Reading, read, readings, reread, zero_filled
 from revelio.tools.single_flight_cache import SingleFlightCache
-from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
+from revelio.types import Alias, Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
 MAX_POINTS = 600
 """Points of a series that a query shows."""
@@ -125,6 +125,7 @@ class Prometheus:
             baseline=self._observed(scope, step_s).baseline,
             entities=tuple(sorted({s.entity for s in every})),
             series=every,
+            aliases=tuple(Alias(Entity("container", own), name) for name, own in profile.identity.also),
         )
 
     def _each_scrape(
