@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from revelio.catalog import Catalog
-from revelio.discovery import machine
-from revelio.discovery.machine import DataSource, Engine, Grafana
 from revelio.errors import NotFoundError, SourceError
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
+from revelio.tools.discovery import machine
+from revelio.tools.discovery.machine import DataSource, Engine, Grafana
 from revelio.tools.probe import Probe
 from revelio.tools.registry import probes
 from revelio.tools.seen_at import another, seen_at
@@ -29,7 +29,7 @@ class Found:
     """A backend, or why there is none. ``projects`` counts how often it names each project.
 
     ``name`` is what its settings are to be called, ``settings`` are further ones, and ``page`` says that a browser opens its url.
-    ``why`` says how it was come by.
+    ``why`` says how it was come by, and ``known`` that it is what it was looked for, though something may be lacking.
     """
 
     tool: str
@@ -42,6 +42,7 @@ class Found:
     name: str = ""
     page: bool = False
     why: str = ""
+    known: bool = False
 
 
 class Finder:
@@ -84,8 +85,8 @@ class Finder:
         """What answers on this machine; of several products at one place, the first that says it knows it."""
         with Workers(max_workers=len(self.probes) + 1) as pool:
             looked = [one for found in pool.map(lambda product: list(self._of(product, there)), self.probes) for one in found]
-        claimed = {found.url: found for found in reversed(looked) if found.up}
-        return [f for f in looked if claimed.get(f.url, f) is f]
+        claimed = {_place(found.url): found for found in reversed(looked) if found.known}
+        return [f for f in looked if claimed.get(_place(f.url), f) is f]
 
     def _at_host(self, host: str) -> list[Found]:
         """What answers at usual ports of another host."""
@@ -124,7 +125,9 @@ class Finder:
         except SourceError as error:
             return Found(product, url, False, error.reason, name=product)
         page = self.probes.get(product, Probe()).page
-        return Found(product, url, seen.usable, seen.detail, seen.projects, seen.services, seen.settings, product, page)
+        return Found(
+            product, url, seen.usable, seen.detail, seen.projects, seen.services, seen.settings, product, page, known=True
+        )
 
     def _grafana(self, there: Engine | None) -> Grafana | None:
         urls = (f"http://{address}" for address in machine.addresses(machine.GRAFANA_PORTS, there))
@@ -193,6 +196,10 @@ def catalog_title(catalog: Catalog, product: str) -> str:
     """What people call a product."""
     known = catalog.product(product)
     return known.title if known else product
+
+
+def _place(url: str) -> str:
+    return url.partition("://")[2]
 
 
 def _address(source: DataSource) -> str:

@@ -18,7 +18,7 @@ from revelio.cli.gate import check_gate, read_gate
 from revelio.cli.output import Json, StepBars, complain, console, emit, say
 
 if TYPE_CHECKING:
-    from revelio.evaluation.results import Evaluation
+    from revelio.training.evaluation.results import Evaluation
 
 DATASET, TWO_AT_ONCE = Path("data/three_apps"), Path("data/production")
 
@@ -60,6 +60,10 @@ def evaluate(
         Path | None,
         typer.Option("--gate", help="Figures kept from an earlier --json: end with 1 if one of them fell by more than .02."),
     ] = None,
+    encoder: Annotated[
+        Path | None,
+        typer.Option("--encoder", help="With --retrieval: also the report encoder in this folder, beside the model's."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Score a model on the test splits of a dataset.
@@ -76,6 +80,7 @@ def evaluate(
       revelio eval --gate revelio/bundled/model/evaluation.json
       revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
       revelio eval --retrieval --pairs text-to-query.jsonl.xz
+      revelio eval --retrieval --pairs text-to-query.jsonl.xz --encoder var/encoder
 
     --listening scores recorded runs of two faults (data/production, or those in --dataset), pairs made by laying test incidents
     of an application that training never saw over each other (superposed, not recorded), and these one by one: with the
@@ -86,26 +91,26 @@ def evaluate(
     for path in (html, details):
         if path:
             check_writable(path)
-    if gate and (split or retrieval or pairs):
+    if gate and (split or retrieval or pairs or encoder):
         raise typer.BadParameter("--gate compares all splits, or those of --listening; leave out --split and --retrieval")
     read_gate(gate)
-    if retrieval or pairs:
+    if retrieval or pairs or encoder:
         from revelio.cli.evaluate_retrieval import evaluate_retrieval
 
-        evaluate_retrieval(with_catalogs(dataset or [DATASET], catalog), model, pairs, json)
+        evaluate_retrieval(with_catalogs(dataset or [DATASET], catalog), model, pairs, encoder, json)
         return
     if listening:
         from revelio.cli.evaluate_listening import evaluate_listening
 
         evaluate_listening(with_catalogs(dataset or [DATASET, TWO_AT_ONCE], catalog), model, gate, json)
         return
-    from revelio.evaluation.baselines import baselines as simpler
-    from revelio.evaluation.runner import TEST_SPLITS
-    from revelio.evaluation.runner import evaluate as compare
-    from revelio.evaluation.tables import tables
-    from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport
-    from revelio.incidents.dataset import open_datasets
     from revelio.ranker.artifact import load_ranker
+    from revelio.systems.incidents.dataset import open_datasets
+    from revelio.training.evaluation.baselines import baselines as simpler
+    from revelio.training.evaluation.runner import TEST_SPLITS
+    from revelio.training.evaluation.runner import evaluate as compare
+    from revelio.training.evaluation.tables import tables
+    from revelio.training.evaluation.trained import Trained, WithoutEvidence, WithoutReport
 
     data, default = open_datasets(with_catalogs(dataset or [DATASET], catalog)), settings_catalog()
     tools = data.all_tools(default)
@@ -123,7 +128,7 @@ def evaluate(
             seen=lambda so_far: bars.show(tables(replace(so_far, kinds=()))),
         )
     if html:
-        from revelio.evaluation.page import page
+        from revelio.training.evaluation.page import page
 
         html.write_text(page(found), encoding="utf-8")
         say(f"the report is in {html}")
@@ -140,7 +145,7 @@ def evaluate(
 
 def check_split_names(names: Sequence[str]) -> None:
     """Refuse a split that no dataset has."""
-    from revelio.incidents.dataset import SPLITS
+    from revelio.systems.incidents.dataset import SPLITS
 
     for name in names:
         if name not in SPLITS:
@@ -149,7 +154,7 @@ def check_split_names(names: Sequence[str]) -> None:
 
 def show(found: Evaluation) -> None:
     """Print the tables, then the errors of methods."""
-    from revelio.evaluation.tables import tables
+    from revelio.training.evaluation.tables import tables
 
     screen = console()
     screen.print(f"{found.model} on {found.dataset}", markup=False)

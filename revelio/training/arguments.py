@@ -38,6 +38,12 @@ class TrainArguments:
     folds: int = 3
     partners: int = 2
     """With so many others each incident is superposed, for examples of two faults at once."""
+    simulated: int = 0
+    """Simulated incidents to train on as well; they are never evaluated on."""
+    simulated_share: float = 1 / 3
+    """The share of the incidents of an epoch that are simulated, at most: other ones in each epoch."""
+    pretrain: int = 10
+    """Maximal epochs on simulated incidents alone, before those on all."""
     members: int = 3
     """Networks of the ensemble; they differ in their random seed only."""
     batch_size: int = 16
@@ -49,6 +55,8 @@ class TrainArguments:
     """Ids of incidents of other splits to add to the training set, for few-shot studies."""
     fine_tune: int = 3
     """Maximal epochs of fine-tuning the report encoder; 0 keeps the published encoder."""
+    pairs: tuple[Path, ...] = ()
+    """Files of alert texts with their expressions, to fine-tune the report encoder on as well."""
     factors: Literal[1, 2, 3] = 3
     """Softmaxes per probability; fewer than three are ablations."""
     blind_to: tuple[str, ...] = ()
@@ -64,5 +72,7 @@ class TrainArguments:
             raise InvalidInputError("an ablation cannot continue from a model")
         if min(self.epochs, self.batch_size, self.members) < 1 or self.folds < 0 or not 0 < self.share <= 1:
             raise InvalidInputError("epochs, batch size and members must be at least 1, folds at least 0, share within (0, 1]")
+        if self.simulated < 0 or self.pretrain < 0 or not 0 <= self.simulated_share < 1:
+            raise InvalidInputError("simulated incidents and epochs on them must be at least 0, their share within [0, 1)")
         if self.patience < 1 or self.fine_tune < 0 or self.partners < 0:
             raise InvalidInputError("patience must be at least 1, epochs of fine-tuning and partners at least 0")

@@ -29,7 +29,7 @@ class Example:
     faulty: bool
     signals: Floats
     parts: tuple[str, ...] = ()
-    """The ids of the two incidents that it is superposed from."""
+    """The ids of the incidents that it is superposed from; of a simulated one, of its faults."""
     system: str = ""
 
 

@@ -34,6 +34,20 @@ def calibrate(predictions: Sequence[Prediction]) -> Calibration:
     return Calibration(slope, offset, _temperature([p for p in predictions if (p.grades >= SHOWS_CAUSE).any()]))
 
 
+def top_shares(predictions: Sequence[Prediction], calibration: Calibration, name: str) -> dict[str, float]:
+    """The shares of faults whose cause is first, and among the first three, as ``NAME_top1`` and ``NAME_top3``; nothing without
+    faults. They are there to choose settings by; test splits are not used for that."""
+    hits: list[tuple[float, float]] = []
+    for p in (p for p in predictions if p.faulty):
+        order = np.argsort(-rank(p.encoded, p.logits, calibration).log_probability, kind="stable")
+        good = p.grades[order] >= SHOWS_CAUSE
+        hits.append((float(good[:1].any()), float(good[:3].any())))
+    if not hits:
+        return {}
+    top1, top3 = np.mean(hits, axis=0)
+    return {f"{name}_top1": round(float(top1), 4), f"{name}_top3": round(float(top3), 4)}
+
+
 def _temperature(predictions: Sequence[Prediction]) -> float:
     def loss(temperature: float) -> float:
         chances = (np.exp(rank(p.encoded, p.logits, Calibration(), temperature).log_probability) for p in predictions)

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.encoders.candidate_index import index_candidates
 from revelio.encoders.evidence import Figure, index_evidence
 from revelio.encoders.inferred_reads import infer_reads
-from revelio.encoders.query import EncodedIncident, QueryEncoder
+from revelio.encoders.null_distribution import NullDistributions
+from revelio.encoders.query import EncodedIncident, QueryEncoder, with_rarity
 from revelio.encoders.report import TextEncoder
-from revelio.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training.batch import Example
 from revelio.training.superpose import Superposed
 from revelio.types import QueryTemplate, Reading
@@ -53,6 +54,19 @@ def compact(encoded: EncodedIncident) -> EncodedIncident:
 def superposed_examples(pairs: Iterable[Superposed], catalog: Catalog, text: TextEncoder, encoder: QueryEncoder) -> list[Example]:
     """An example of each superposed incident."""
     return [replace(e, parts=pair.parts) for pair in pairs for e in examples([pair.incident], catalog, text, encoder)]
+
+
+def simulated_examples(
+    incidents: Iterable[LabelledIncident], nulls: NullDistributions, catalog: Catalog, text: TextEncoder, encoder: QueryEncoder
+) -> list[Example]:
+    """An example of each simulated incident; where several faults are in force, the report alone tells which is meant."""
+    found = []
+    for labelled in incidents:
+        others = tuple(f"{labelled.record.id}/{number}" for number, _ in enumerate(labelled.record.noise))
+        for e in examples([labelled], catalog, text, encoder):
+            encodings = tuple(with_rarity(x, nulls) for x in e.encodings)
+            found.append(replace(e, encodings=encodings, parts=(e.id, *others) if others else ()))
+    return found
 
 
 def learn_reads(incidents: Iterable[LabelledIncident], catalog: Catalog, text: TextEncoder) -> dict[str, tuple[Reading, ...]]:

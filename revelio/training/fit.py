@@ -45,10 +45,12 @@ def fit(
     group: ProcessGroup,
     log: TrainingLog,
     start: Network | None = None,
+    simulated: Sequence[Example] = (),
 ) -> Network:
     """Train for ``arguments.epochs``, or until the loss on ``held`` (if any) no longer falls; then keep the best weights.
 
-    Training begins with the weights of ``start``, or with random ones.
+    Training begins with the weights of ``start``, or with random ones. Each epoch has other ``simulated`` examples beside those
+    ``known``.
 
     The randomness of an epoch depends on seed, part and epoch only, so that a resumed run gives the same weights.
     """
@@ -71,7 +73,8 @@ def fit(
         rate = arguments.learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / arguments.epochs))
         for settings in optimizer.param_groups:
             settings["lr"] = rate
-        loss = _epoch(wrapped, network, optimizer, known, arguments.batch_size, rng, group)
+        shown = [*known, *_beside(known, simulated, arguments, rng)]
+        loss = _epoch(wrapped, network, optimizer, shown, arguments.batch_size, rng, group)
         losses.append(group.broadcast(held_out_loss(network, held, arguments.batch_size, group.device)) if held else loss)
         if held and _best_epoch(losses) == epoch + 1:
             best = {name: value.detach().clone() for name, value in network.state_dict().items()}
@@ -106,6 +109,14 @@ def _network(example: Example, arguments: TrainArguments) -> Network:
     network = Network(len(example.encodings[0].report), len(FEATURES), len(COMPONENT), factors=arguments.factors)
     network.ignore([n in arguments.blind_to for n in FEATURES], [n in arguments.blind_to for n in COMPONENT])
     return network
+
+
+def _beside(
+    known: Sequence[Example], simulated: Sequence[Example], arguments: TrainArguments, rng: random.Random
+) -> list[Example]:
+    """So many of the simulated examples that they are their share of both."""
+    wanted = round(len(known) * arguments.simulated_share / (1.0 - arguments.simulated_share))
+    return rng.sample(simulated, min(wanted, len(simulated))) if simulated else []
 
 
 def _best_epoch(losses: Sequence[float]) -> int:

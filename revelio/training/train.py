@@ -15,7 +15,6 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from revelio.catalog import Catalog
@@ -24,26 +23,27 @@ from revelio.encoders.report import CachingEncoder, OnnxEncoder
 from revelio.encoders.static_words import load_static_words
 from revelio.encoders.words import template_words
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import Dataset, LabelledIncident, open_datasets
-from revelio.incidents.exchange import Report
 from revelio.ranker import artifact
-from revelio.ranker.scoring import Calibration, rank
+from revelio.systems.incidents.dataset import Dataset, LabelledIncident, open_datasets
+from revelio.systems.incidents.exchange import Report
 from revelio.training.arguments import TrainArguments
 from revelio.training.batch import Example
-from revelio.training.calibrate import Prediction, calibrate
+from revelio.training.calibrate import Prediction, calibrate, top_shares
 from revelio.training.card import model_card
 from revelio.training.distributed import ProcessGroup, process_group
+from revelio.training.encoder_note import EncoderNote, copy_note, read_note, write_note
 from revelio.training.ensemble import Ensemble
 from revelio.training.examples import examples, learn_reads, superposed_examples
 from revelio.training.export import base_encoder, export_encoder, export_network
-from revelio.training.fine_tune import enough, fine_tune, labelled_texts
 from revelio.training.fit import fit, predict, seeded
-from revelio.training.load import load_networks
 from revelio.training.log import Report as Progress
 from revelio.training.log import TrainingLog
 from revelio.training.null_distribution import against_others, leave_one_out, nulls
+from revelio.training.practice import Practice
+from revelio.training.simulation import corpus
 from revelio.training.static_words import copy_or_distil
 from revelio.training.superpose import superposed
+from revelio.training.text_pairs import text_pairs
 
 
 def train(
@@ -63,6 +63,16 @@ def train(
         return _train(arguments, data, group, progress)
 
 
+def train_encoder(arguments: TrainArguments, progress: Progress = lambda what, done, total: None) -> EncoderNote:
+    """Train and export the report encoder alone, into a folder that ``TrainArguments.encoder`` takes."""
+    with process_group(arguments.device) as group:
+        dataset = open_datasets(((arguments.dataset, arguments.dataset_catalog), *arguments.others))
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        log = TrainingLog.begin(arguments.out, progress, is_main=group.is_main, resume=arguments.resume)
+        _report_encoder(arguments, dataset, "encoder", group, log)
+        return read_note(arguments.out)
+
+
 def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, progress: Progress) -> artifact.Manifest:
     out = arguments.out
     out.mkdir(parents=True, exist_ok=True)
@@ -72,7 +82,7 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
     catalog = dataset.all_tools(arguments.catalog)
     start = artifact.load_manifest(arguments.start).name if arguments.start else ""
     stable = replace(arguments, resume=False, out=Path(), encoder=None, start=None, catalog=Catalog(()))
-    stable = replace(stable, dataset_catalog=None, others=())
+    stable = replace(stable, dataset_catalog=None, others=(), pairs=())
     key = seeded(arguments.seed, repr(stable) + start + catalog.digest + dataset.digest)
     text = _report_encoder(replace(arguments, encoder=arguments.encoder or arguments.start), dataset, key, group, log)
     tools = catalog.tools[::-1]  # of two descriptions of one tool or metric, that of the first dataset holds
@@ -91,18 +101,25 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
     both = against_others(superposed_examples(log.each("superpose incidents", pairs), arguments.catalog, text, encoder), known)
     distributions, known = nulls(known), leave_one_out(known)
 
-    unseen = _cross_validated(known, both, arguments, key, group, log)
+    texts = corpus(r for i in dataset.read("train") if i.record.id in used for r in i.record.reports)
+    practice = Practice.make(arguments, texts, distributions, text, encoder, key, group, log)
+    unseen = _cross_validated(known, both, practice, arguments, key, group, log)
     calibration = calibrate(unseen)
-    network = _ensemble([*known, *both], (), "final", arguments, key, group, log)
-    metrics = _held_out_metrics(unseen, calibration) | {
-        "epochs": float(arguments.epochs),
-        "members": float(arguments.members),
-        "train_incidents": float(len(known)),
-        "superposed": float(len(both)),
-        "train_reports": float(sum(len(e.encodings) for e in known)),
-        "seconds": round(log.seconds, 1),
-        "checkpoint_share": round(log.checkpoint_share, 5),
-    }
+    network = _ensemble([*known, *both], (), "final", practice, arguments, key, group, log)
+    metrics = (
+        top_shares(unseen, calibration, "held_out")
+        | practice.metrics
+        | {
+            "epochs": float(arguments.epochs),
+            "members": float(arguments.members),
+            "train_incidents": float(len(known)),
+            "superposed": float(len(both)),
+            "simulated": float(len(practice.examples)),
+            "train_reports": float(sum(len(e.encodings) for e in known)),
+            "seconds": round(log.seconds, 1),
+            "checkpoint_share": round(log.checkpoint_share, 5),
+        }
+    )
     manifest = artifact.Manifest(
         name=f"revelio-{seeded(arguments.seed, artifact.FORMAT + key)[:8]}",
         catalog=catalog.digest,
@@ -122,7 +139,7 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
         export_network(network, text.dimension, len(FEATURES), len(COMPONENT), out / artifact.RANKER_WEIGHTS)
         artifact.save_texts(out, text, [*tool_texts.values(), *map(template_words, catalog.templates)])
         artifact.save_null_distributions(out, distributions)
-        (out / artifact.CARD).write_text(model_card(manifest), encoding="utf-8")
+        (out / artifact.CARD).write_text(model_card(manifest, read_note(out).sources), encoding="utf-8")
         artifact.save_manifest(out, manifest)
         for leftover in out.glob("*.checkpoint"):
             leftover.unlink()
@@ -133,6 +150,7 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
 def _cross_validated(
     known: Sequence[Example],
     both: Sequence[Example],
+    practice: Practice,
     arguments: TrainArguments,
     key: str,
     group: ProcessGroup,
@@ -149,7 +167,7 @@ def _cross_validated(
     for fold, held in enumerate((folds or [known[n::shares] for n in range(shares)]) if shares else ()):
         out = {e.id for e in held}
         rest = [e for e in (*known, *both) if e.id not in out and out.isdisjoint(e.parts)]
-        network = _ensemble(rest, held, f"fold-{fold}", replace(arguments, members=1), key, group, log)
+        network = _ensemble(rest, held, f"fold-{fold}", practice, replace(arguments, members=1), key, group, log)
         unseen += [p for e in held for p in predict(network, e, group.device)]
     return unseen
 
@@ -158,17 +176,18 @@ def _ensemble(
     known: Sequence[Example],
     held: Sequence[Example],
     part: str,
+    practice: Practice,
     arguments: TrainArguments,
     key: str,
     group: ProcessGroup,
     log: TrainingLog,
 ) -> Ensemble:
     """An ensemble trained on these examples."""
-    start = load_networks(arguments.start) if arguments.start else ()
+    start = practice.start
     members = []
     for number in range(arguments.members):
         first = start[number % len(start)] if start else None
-        members.append(fit(known, held, f"{part}.{number}", arguments, key, group, log, first))
+        members.append(fit(known, held, f"{part}.{number}", arguments, key, group, log, first, practice.examples))
     return Ensemble(members).eval()
 
 
@@ -211,28 +230,23 @@ def _report_encoder(arguments: TrainArguments, dataset: Dataset, key: str, group
         if group.is_main:
             shutil.copyfile(arguments.encoder / artifact.REPORT_WEIGHTS, weights)
             shutil.copyfile(arguments.encoder / artifact.TOKENIZER, tokenizer)
+            copy_note(arguments.encoder, arguments.out)
     elif not (arguments.resume and weights.is_file() and tokenizer.is_file()):
         source, tuned = base_encoder(), arguments.out / "encoder"
-        told = labelled_texts(dataset.read("train")) if arguments.fine_tune else []
-        if enough(told):
-            fine_tune(source, told, tuned, arguments, key, group, log)
+        pairs, trained = {}, {}
+        if arguments.fine_tune:
+            incidents = log.each("collect texts for the report encoder", dataset.read("train"))
+            pairs = text_pairs(incidents, dataset.all_tools(arguments.catalog), arguments.pairs)
+        if pairs:
+            log.say("measure the published report encoder", 0, 1)
+            from revelio.training.report_encoder import train_report_encoder  # noqa: PLC0415  takes ten seconds to import
+
+            trained = train_report_encoder(source, pairs, tuned, arguments, key, group, log)
             source = tuned
         if group.is_main:
             log.say("export the report encoder", 0, 1)
+            write_note(arguments.out, trained, arguments.pairs)
             export_encoder(source, weights, tokenizer, quantize=arguments.quantize)
             shutil.rmtree(tuned, ignore_errors=True)
     group.barrier()
     return OnnxEncoder(weights, tokenizer)
-
-
-def _held_out_metrics(unseen: Sequence[Prediction], calibration: Calibration) -> dict[str, float]:
-    """Top-1 and top-3 of the out-of-fold predictions, to choose settings by; test splits are not used for that."""
-    hits: list[tuple[float, float]] = []
-    for p in (p for p in unseen if p.faulty):
-        order = np.argsort(-rank(p.encoded, p.logits, calibration).log_probability, kind="stable")
-        good = p.grades[order] >= 3
-        hits.append((float(good[:1].any()), float(good[:3].any())))
-    if not hits:
-        return {}
-    top1, top3 = np.mean(hits, axis=0)
-    return {"held_out_top1": round(float(top1), 4), "held_out_top3": round(float(top3), 4)}

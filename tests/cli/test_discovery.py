@@ -12,7 +12,9 @@ from pytest_httpserver import HTTPServer
 from revelio.catalog import bundled_catalog
 from revelio.cli.discovery import ALWAYS, Finder, Found, Project
 from revelio.cli.settings_file import settings_text
-from revelio.discovery.machine import Engine
+from revelio.errors import SourceError
+from revelio.tools.discovery.machine import Engine
+from revelio.tools.probe import Seen
 from revelio.tools.registry import probes
 from tests.foreign.programs import free_port
 from tests.tools.programs import program, running
@@ -25,9 +27,9 @@ Serve = Callable[[int, str], None]
 def machine(monkeypatch: pytest.MonkeyPatch) -> Serve:
     """A machine where nothing runs but what the test puts at a usual port."""
     served: dict[int, str] = {}
-    monkeypatch.setattr("revelio.discovery.machine.engine", lambda path="": None)
+    monkeypatch.setattr("revelio.tools.discovery.machine.engine", lambda path="": None)
     monkeypatch.setattr(
-        "revelio.discovery.machine.addresses",
+        "revelio.tools.discovery.machine.addresses",
         lambda ports, there: tuple(served[port] for port in ports if port in served),
     )
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
@@ -85,6 +87,18 @@ def test_indices_that_an_agent_ships_to_are_named(machine: Serve, httpserver: HT
     httpserver.expect_request("/_cat/indices").respond_with_json(held)
     found = Finder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
     assert found.settings == {"index": "filebeat-*"}
+
+
+def test_a_product_that_is_told_apart_leaves_no_other_one_at_its_place(machine: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine(3306, "127.0.0.1:3306")
+
+    def seen(catalog: object, product: str, url: str) -> Seen:
+        if product != "mariadb":
+            raise SourceError(product, "does not answer like it")
+        return Seen("MariaDB: put in a user", False)
+
+    monkeypatch.setattr("revelio.cli.discovery.seen_at", seen)
+    assert [one.name for one in Finder(bundled_catalog()).here() if one.detail != "not found"] == ["mariadb"]
 
 
 def test_what_wants_a_password_stands_in_the_file_as_a_comment_that_says_so(machine: Serve, httpserver: HTTPServer) -> None:
@@ -151,9 +165,9 @@ def test_a_context_whose_server_is_gone_is_named(machine: Serve, tmp_path: Path,
 
 
 def test_ports_that_containers_publish_are_those_of_what_listens_inside(monkeypatch: pytest.MonkeyPatch) -> None:
-    from revelio.discovery.machine import addresses
+    from revelio.tools.discovery.machine import addresses
 
-    monkeypatch.setattr("revelio.discovery.machine.listens", lambda port: port == 13100)
+    monkeypatch.setattr("revelio.tools.discovery.machine.listens", lambda port: port == 13100)
     assert addresses((3100,), Engine(1, {}, {3100: (13100, 13101)})) == ("127.0.0.1:13100",)
     assert addresses((3100,), None) == ()
 

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 from revelio.encoders.report import Floats, OnnxEncoder
-from revelio.incidents.dataset import open_dataset
+from revelio.systems.incidents.dataset import open_dataset
 from revelio.training.export import base_encoder, export_encoder
 
 DATASET = Path(__file__).parents[2] / "data" / "three_apps"

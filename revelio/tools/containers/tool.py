@@ -6,17 +6,18 @@ import shlex
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.telemetry import Workers
-from revelio.tools.base import Limits, Scope
+from revelio.support.telemetry import Workers
+from revelio.tools.base import Limits, Scope, is_past
 from revelio.tools.containers import views as container_views
 from revelio.tools.containers.changes import changes_in
 from revelio.tools.containers.engine import Engine
-from revelio.tools.containers.state import PROJECT, SERVICE, Container, Event, known_as, names, parse
+from revelio.tools.containers.state import PROJECT, SERVICE, Container, Event, ResourceLimits, known_as, names, parse
 from revelio.tools.containers.views import Seen
 from revelio.tools.containers.watch import ContainerWatch
 from revelio.tools.placeholders import tree
@@ -93,6 +94,8 @@ class Containers:
         resized = tuple(
             (c.name, *around(c, x.at)) for c in containers for x in changes if (x.field, x.entity.name) == ("limits", c.name)
         )
+        if is_past(scope.window) and not resized:
+            containers = tuple(_as_of(c, around(c, scope.window.end)[0]) for c in containers)
         return container_views.VIEWS[view](Seen(containers, events, changes, scope, resized))
 
     def notes(self, project: str) -> tuple[str, ...]:
@@ -163,6 +166,11 @@ class Containers:
             return parse(inspected, name)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SourceError(self.name, f"described a container in an unknown form: {type(error).__name__}: {error}") from error
+
+
+def _as_of(container: Container, limits: ResourceLimits | None) -> Container:
+    """A container with the limits that it had, where they are known; else with those of now."""
+    return container if limits is None else replace(container, cpus=limits.cpus, memory=limits.memory)
 
 
 def _since_healthy(scope: Scope) -> Window:

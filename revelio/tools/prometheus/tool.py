@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import deviation, explain, levels, own_floor, signal, split
 from revelio.catalog import ToolSpec
-from revelio.conventions import Cadence, Profile, recorded_profile
-from revelio.discovery.store import Profiles
+from revelio.catalog.conventions import Cadence, Profile, recorded_profile
+from revelio.catalog.presence import is_presence, off, sigma
 from revelio.errors import SourceError
-from revelio.numbers import format_value
-from revelio.onset import USER_FACING
-from revelio.presence import is_presence, off, sigma
 from revelio.settings import Backend
+from revelio.support.anomaly import deviation, explain, levels, own_floor, signal, split
+from revelio.support.numbers import format_value
+from revelio.support.onset import USER_FACING
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
+from revelio.tools.discovery.store import Profiles
 from revelio.tools.fetch import Fetcher
 from revelio.tools.history import History, observed
 from revelio.tools.prometheus import earlier, promql
@@ -112,6 +112,8 @@ class Prometheus:
         own = self._imported.read(ask, profile, step_s, scope)
         far = self._open.read(self._instant, ask, profile, step_s, scope)
         there = {s.metric for s in found}
+
+        profile = self._open.knowing(profile)
 
         def again(where: Scope) -> tuple[Series, ...]:
             ask = self._asker(where, step_s)
@@ -222,7 +224,7 @@ class Prometheus:
             return None
 
     def _profile(self, scope: Scope) -> Profile:
-        return self._profiles.known(scope.project) or recorded_profile()
+        return self._open.knowing(self._profiles.known(scope.project) or recorded_profile())
 
     def _step_s(self, profile: Profile, scope: Scope) -> float:
         return profile.step_s(scope.window.end - scope.baseline.start, MAX_POINTS)
@@ -288,7 +290,8 @@ def _distance(series: Series, measure: _Measure, scope: Scope) -> float:
 def _reason(distance: float, series: Series, measure: _Measure, scope: Scope) -> str:
     if not signal(distance) and signal(_distance(replace(series, earlier=()), measure, scope)):
         return "no anomaly: it is so at this hour of earlier days"
-    return explain(distance, series.metric)
+    name, _, labels = series.metric.partition(" ")
+    return explain(distance, f"{name.replace('_', ' ')}{f' ({labels})' if labels else ''}")
 
 
 def _about(query: Query) -> Entity:
