@@ -16,8 +16,8 @@ from tests.ranker.conftest import labelled
 
 pytest.importorskip("torch")
 
-from revelio.training.arguments import TrainArguments  # noqa: E402
-from revelio.training.train import train  # noqa: E402
+from revelio.training.arguments import TrainArguments
+from revelio.training.train import train
 
 
 def test_a_model_is_pretrained_on_simulated_incidents_that_no_fold_holds_out(

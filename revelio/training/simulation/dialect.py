@@ -44,7 +44,7 @@ _PRODUCTS = {
 }
 _SERVER_TOOLS = ("postgres", "mysql", "redis")
 _MASKS = ("<n>", "<n>", "<*>", "<NUM>", "{}")
-_LEVELS = ("upper", "upper", "lower", "short", "none")
+_LEVELS = ("upper", "upper", "upper", "lower", "lower", "none")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from revelio.training.simulation.system import SERVICES, System
 from revelio.training.simulation.vocabulary import Line, lines, messages, names
 from revelio.types import Entity, LogPattern, StateChange, Window
 
-_SHORT = {"debug": "D", "info": "I", "warning": "W", "error": "E", "fatal": "F"}
 _LOUD = 40.0
 """Most failures a second that a component logs."""
 _SELDOM = 0.02
@@ -42,10 +41,10 @@ def chatter(system: System, rng: random.Random) -> tuple[Chatter, ...]:
         if one.role in ("outside", "cache") or (one.role not in SERVICES and rng.random() < 0.6):
             continue
         path = system.path[one.name]
-        for line in rng.sample(lines("usual"), rng.randint(0, 3)):
+        for line in rng.sample(lines("usual" if one.role in SERVICES else "usual_of_stores"), rng.choice((0, 0, 1, 1, 2, 3))):
             rate = rng.lognormvariate(-1.5, 1.2)
             found.append(Chatter(one.name, _about(line, rng, path), rate, rate))
-        if rng.random() < 0.25:
+        if one.role in SERVICES and rng.random() < 0.25:
             rate = rng.lognormvariate(-3.0, 1.0)
             found.append(Chatter(one.name, _about(rng.choice(lines("standing")), rng, path), rate, rate))
         if rng.random() < 0.06:  # something new that means nothing
@@ -136,7 +135,7 @@ def log_patterns(
 
 
 def _pattern(entity: Entity, level: str, text: str, now: int, before: int, first: float, dialect: Dialect) -> LogPattern:
-    said = {"upper": level.upper(), "short": _SHORT[level], "none": "unknown"}.get(dialect.levels, level)
+    said = {"upper": level.upper(), "none": "unknown"}.get(dialect.levels, level)
     return LogPattern(entity, said, text.replace("<n>", dialect.mask), now, before, first)
 
 

@@ -17,6 +17,15 @@ from revelio.types import Entity, Feature, Series, SpanFigures, SpanStat, Window
 
 Doubles = NDArray[np.float64]
 _IN_SECONDS = 1e-3
+_COUNTED = frozenset({"pods", "consumers", "generations", "versions", "days"})
+"""Units of figures that change by whole steps only."""
+_SET = frozenset({"cpu_limit", "uptime", "host_uptime", "quota_used", "autoscaler_at_max", "certificate_expiry"})
+"""Figures that do not vary by themselves."""
+_STEADY = frozenset(
+    {"memory", "memory_of_limit", "host_memory", "disk_used", "inodes_used", "volume_claim_used", "db_size", "cache_memory"}
+    | {"cache_memory_of_limit", "broker_disk_free", "search_disk", "host_fds", "open_fds", "fds_of_limit"}
+)
+"""Figures that hardly vary."""
 
 
 @dataclass(slots=True)
@@ -125,19 +134,19 @@ def series(
     floor = np.array([f.measure.floor for f in figures])[:, None]
     follows = np.array([f.follows for f in figures])
     force = np.concatenate([np.zeros((size, dialect.before)), course[follows]], axis=1)
-    rough = dialect.rough * rng.lognormal(0.0, 0.6, (size, 1))
-    restless = rng.random((size, 1)) < dialect.unrest
+    steady = np.array([f.measure.name in _STEADY for f in figures])[:, None]
+    rough = dialect.rough * rng.lognormal(0.0, 0.6, (size, 1)) * np.where(steady, 0.1, 1.0)
+    restless = (rng.random((size, 1)) < dialect.unrest) & ~steady
     drift = np.where(restless, rng.normal(0.0, 0.5, (size, 1)), 0.0)
     calm = (before <= 0.0) & (dialect.foreign | (rng.random((size, 1)) < 0.6))
     spike = np.where(restless & ~calm & (rng.random((size, 1)) < 0.5), floor * rng.lognormal(1.0, 1.0, (size, 1)), 0.0)
     later = np.concatenate([np.zeros(dialect.before), np.ones(dialect.now)])[None]
-    exact = np.array([f.measure.presence or f.measure.unit in ("pods", "consumers", "generations", "days") for f in figures])[
-        :, None
-    ]
+    exact = np.array([f.measure.presence or f.measure.unit in _COUNTED or f.measure.name in _SET for f in figures])[:, None]
     idle = before <= 0.0
     level = before + (now - before) * force
     noisy = level * (1.0 + rough * rng.standard_normal((size, total))) * np.exp(drift * later)
-    noisy += np.where(idle, 0.0, 0.25 * floor * rng.standard_normal((size, total)) * (dialect.rough > 0.05)) + spike * later
+    jitter = np.where(idle | steady | (dialect.rough <= 0.05), 0.0, 0.25 * floor)
+    noisy += jitter * rng.standard_normal((size, total)) + spike * later
     values = np.where(exact, level, noisy)
     share = np.array([f.measure.unit.startswith("of ") for f in figures])[:, None]
     signed = np.array([f.measure.name.endswith("offset") or f.measure.unit == "days" for f in figures])[:, None]

@@ -98,6 +98,8 @@ def _of_flow(
         else:
             continue
         for what in moved:
+            if what == "rate" and not side:
+                continue  # that others are called less shows nothing of the cause
             grade = tells.get(what if side == "own" else f"{side}_{what}", 2 if side in ("own", "in") else 1) if side else 1
             for metric in _SPANS[what]:
                 _raise(found, (one.entity.name, "spans", metric), grade)
