@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -34,8 +35,8 @@ def test_json_is_the_exchange_format(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def test_they_are_compared_with_recorded_ones(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path
-) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     from revelio.incidents.exchange import write_records
     from revelio.training.simulation import simulated
 

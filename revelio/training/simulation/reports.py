@@ -113,7 +113,7 @@ def _figures(rng: random.Random, text: str) -> str:
 
 
 def _timed(rng: random.Random, text: str) -> str:
-    if rng.random() >= _TIMED:
+    if rng.random() >= _TIMED or "since" in text or ":" in text:
         return text
     return _figures(rng, text.rstrip(".!? ") + str(rng.choice(wording()["times"])))
 
