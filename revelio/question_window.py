@@ -1,13 +1,14 @@
-"""Chooses the window of a question: as it asks, as its report says, or from the onset that the system shows."""
+"""The window of a question, and its evidence: as asked, as its report says, or from the onset that the system shows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import tzinfo
 
 from revelio.conventions import signals
 from revelio.onset import USER_FACING, find_onset
 from revelio.question_time import Onset, ProposedTime, QuestionTime, TimeBasis
-from revelio.recommend_request import RecommendRequest
+from revelio.recorded_system import RecordedSystem
 from revelio.systems import System
 from revelio.time_mentions import TimeMention, time_mentions
 from revelio.time_range import TimeRange
@@ -24,59 +25,89 @@ REFINED = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """The evidence of a question, when the problem was noticed (Unix seconds), and what the window goes by."""
+class AskedTime:
+    """The time of a question, as it and its report name it. ``mentions`` are the times of the report that were not applied.
+
+    ``basis`` is what named the time, ``words`` are those of the report that did.
+    """
+
+    now: float
+    range: TimeRange = field(default_factory=TimeRange)
+    basis: TimeBasis = "usual"
+    words: str = ""
+    mentions: tuple[TimeMention, ...] = ()
+
+    @classmethod
+    def of(cls, report: str, asked: TimeRange, zone: tzinfo | None, now: float) -> AskedTime:
+        """A time that the question names is taken as it is. Else a time in the report is, if it can mean one thing only."""
+        noticed = now if asked.at is None else asked.at
+        mentions = time_mentions(report, noticed, zone, zone_known=zone is not None)
+        sure = next((m for m in mentions if not m.unsure), None)
+        if asked.named or asked.at is not None or sure is None:
+            return cls(now, asked, "usual" if asked == TimeRange() else "asked", "", mentions)
+        return cls(now, sure.time, "report", sure.words, tuple(m for m in mentions if m.words != sure.words))
+
+
+@dataclass(frozen=True, slots=True)
+class WindowChoice:
+    """The window to look at, as of ``now``, and what it goes by. ``seen`` is its evidence, where the choice needed that already.
+
+    ``otherwise`` is the choice that holds where sources are silent that answered for it.
+    """
+
+    range: TimeRange
+    now: float
+    time: QuestionTime
+    seen: Evidence | None = None
+    otherwise: WindowChoice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The evidence of a question, and what its window goes by."""
 
     evidence: Evidence
-    opened_at: float
     time: QuestionTime
 
 
-def look(system: System, request: RecommendRequest, now: float) -> Seen:
-    """Snapshot the system in the window of a question.
+def choose_window(asked: AskedTime, system: System | RecordedSystem) -> WindowChoice:
+    """The window of a question: as asked, as its report says, or from the onset that the system shows.
 
-    A time that the question names is taken as it is. Else a time in the report is, if it can mean one thing only. Else the
-    window is the usual one, and begins at the onset of a problem that users feel and that lasts: before the usual window, or
-    well within it, where what came earlier would be mixed with it.
+    Without a named time the window is the usual one, and begins at the onset of a problem that users feel and that lasts:
+    before the usual window, or well within it, where what came earlier would be mixed with it. A recorded incident has one
+    window.
     """
-    asked = request.time
-    mentions = time_mentions(
-        request.report, now if asked.at is None else asked.at, request.zone, zone_known=request.zone is not None
-    )
-    sure = next((m for m in mentions if not m.unsure), None)
-    if asked.named or (asked.at is None and sure is not None):
-        scope = system.scope_at(asked if asked.named or sure is None else sure.time, now)
-        evidence = system.snapshot(scope)
-        basis: TimeBasis = "asked" if asked.named else "report"
-        words = "" if asked.named or sure is None else sure.words
-        return _seen(evidence, scope.window.end, basis, words, _onset(evidence), mentions)
-    basis = "usual" if asked.at is None else "asked"
-    scope = system.scope_at(asked, now)
-    evidence = system.snapshot(scope)
-    end = scope.window.end
-    found = _onset(evidence)
-    if found is None or found.until is not None:
-        found = _earlier_onset(system, Window(end - LOOK_BACK_S, end)) or found
-    if found is None or found.until is not None:
-        return _seen(evidence, end, basis, "", found, mentions)
-    late = found.at - scope.window.start
-    if 0.0 <= late < WELL_WITHIN * scope.window.seconds:
-        return _seen(evidence, end, basis, "", found, mentions)
-    since = found.at if late < 0.0 else found.at - BEFORE_ONSET * scope.window.seconds
-    fitting = system.snapshot(system.scope_at(TimeRange(since=since, at=end), now))
-    if len(fitting.missing) > len(evidence.missing):
-        return _seen(evidence, end, basis, "", found, mentions)
-    return _seen(fitting, end, "onset", "", found, mentions)
+    evidence = system.snapshot_at(asked.range, asked.now)
+    if isinstance(system, RecordedSystem):
+        return WindowChoice(asked.range, asked.now, QuestionTime(), evidence)
+    window, found = evidence.window, _onset(evidence)
+    if not asked.range.named and (found is None or found.until is not None):
+        found = _earlier_onset(system, Window(window.end - LOOK_BACK_S, window.end)) or found
+    usual = WindowChoice(asked.range, asked.now, _time(asked, asked.basis, found), evidence)
+    if asked.range.named or found is None or found.until is not None:
+        return usual
+    late = found.at - window.start
+    if 0.0 <= late < WELL_WITHIN * window.seconds:
+        return usual
+    since = found.at if late < 0.0 else found.at - BEFORE_ONSET * window.seconds
+    return WindowChoice(TimeRange(since=since, at=window.end), asked.now, _time(asked, "onset", found), otherwise=usual)
 
 
-def _seen(
-    evidence: Evidence, end: float, basis: TimeBasis, words: str, onset: Onset | None, mentions: tuple[TimeMention, ...]
-) -> Seen:
-    proposals = [_proposed(m) for m in mentions if m.words != words]
+def collect_evidence(window: WindowChoice, system: System | RecordedSystem) -> Observation:
+    """A snapshot of the chosen window. A source that does not answer is named in its ``missing``."""
+    evidence = system.snapshot_at(window.range, window.now) if window.seen is None else window.seen
+    before = window.otherwise
+    if before is not None and before.seen is not None and len(evidence.missing) > len(before.seen.missing):
+        return Observation(before.seen, before.time)
+    return Observation(evidence, window.time)
+
+
+def _time(asked: AskedTime, basis: TimeBasis, onset: Onset | None) -> QuestionTime:
+    proposals = [_proposed(m) for m in asked.mentions]
     if onset is not None and onset.until is not None:
         over = ProposedTime(f"{onset.signal} of {onset.component}", "it is over", since=onset.at, at=onset.until)
         proposals.append(over)
-    return Seen(evidence, end, QuestionTime(basis, words, onset, tuple(proposals)))
+    return QuestionTime(basis, asked.words, onset, tuple(proposals))
 
 
 def _proposed(mention: TimeMention) -> ProposedTime:

@@ -1,9 +1,8 @@
-"""Ranks the queries of an incident: an incident in, a recommendation out."""
+"""Ranks the candidate queries of an incident, before and after some were run."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -13,11 +12,10 @@ from threading import Lock
 
 from cachetools import LRUCache, cachedmethod
 
-from revelio.candidates import Inventory, candidates, inventory, more_than, not_asked
+from revelio.candidates import Inventory, candidates, inventory, more_than
 from revelio.catalog import Catalog
 from revelio.encoders.identity_cache import Identity
 from revelio.errors import NotFoundError
-from revelio.no_fault import short_history, supported
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
 from revelio.ranker.head import Head
@@ -28,17 +26,21 @@ from revelio.ranker.session import Ranker
 from revelio.retrieval.fleet import LARGEST, Fleets
 from revelio.retrieval.incident_vectors import IncidentVectors
 from revelio.telemetry import traced
-from revelio.types import Factor, Incident, Query, RankedQuery, Recommendation
+from revelio.types import Factor, Incident, Query, RankedQuery
 
 _LEFT = "An anomalous result may already show the cause"
 
 
 @dataclass(frozen=True, slots=True)
-class Reranking:
-    """A recommendation re-ranked with results, and how the rank of each of its queries changed."""
+class RankedCandidates:
+    """The most probable candidates of an incident with reasons, and the probability that there is no fault.
 
-    recommendation: Recommendation
-    rank_changes: tuple[RankChange, ...]
+    ``report_effect`` says what the report changed; "" where that is not known.
+    """
+
+    queries: tuple[RankedQuery, ...]
+    no_fault_probability: float
+    report_effect: str = ""
 
 
 def _rerank_key(
@@ -93,23 +95,19 @@ class Recommender:
         return lru_cache(maxsize=8)(lambda there: candidates(self.catalog, there))
 
     @traced("revelio.rank")
-    def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
-        """The ``k`` most probable queries with their factors; fewer when there are fewer candidates."""
-        began = time.perf_counter()
-        queries = self.candidates(incident)
+    def rank(self, incident: Incident, queries: tuple[Query, ...], k: int = 5) -> RankedCandidates:
+        """The ``k`` most probable of these candidates with their factors; fewer when there are fewer."""
         if not queries:
-            return self._answer(incident, (), 0.5, began)
+            return RankedCandidates((), 0.5)
         encoded = self.ranker.encode(incident, queries)
         said = self.ranker.understands(incident.report)
-        without = self.ranker.without_report(incident, queries) if said and incident.report.strip() else None
-        ranking = self.ranker.ranking(encoded)
-        first = ranking.order(k).tolist()
+        without = self.ranker.rank_without_report(incident, queries) if said and incident.report.strip() else None
+        ranking = self.ranker.rank(encoded)
         titles = self.catalog.titles(incident.evidence.sources)
-        ranked = tuple(_ranked(queries[i], rank, factors(encoded, ranking, i, titles)) for rank, i in enumerate(first, 1))
-        answer = self._answer(incident, ranked, ranking.abstain, began)
-        if without is not None:
-            return replace(answer, report_effect=report_effect(ranking, without.result()))
-        return answer if said or not incident.report.strip() else replace(answer, report_effect=NOT_UNDERSTOOD)
+        first = enumerate(ranking.order(k).tolist(), 1)
+        ranked = tuple(_ranked(queries[i], place, factors(encoded, ranking, i, titles)) for place, i in first)
+        effect = "" if said or not incident.report.strip() else NOT_UNDERSTOOD
+        return RankedCandidates(ranked, ranking.abstain, report_effect(ranking, without.result()) if without else effect)
 
     def find(self, incident: Incident, query_id: str) -> RankedQuery:
         """One candidate with its rank among all; ``NotFoundError`` when no candidate has this id."""
@@ -118,26 +116,26 @@ class Recommender:
         if index is None:
             raise NotFoundError(f"no query {query_id!r} among the candidates of this incident")
         encoded = self.ranker.encode(incident, queries)
-        ranking = self.ranker.ranking(encoded)
+        ranking = self.ranker.rank(encoded)
         titles = self.catalog.titles(incident.evidence.sources)
         return _ranked(queries[index], ranking.order().tolist().index(index) + 1, factors(encoded, ranking, index, titles))
 
     @traced("revelio.rerank")
-    def rerank(self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5) -> Reranking:
+    def rerank(
+        self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5
+    ) -> tuple[RankedCandidates, tuple[RankChange, ...]]:
         """Re-rank with the incident's findings: the ``k`` most probable queries, and all of ``kept`` at any rank.
 
         Kept queries keep their text, link and result. Those that are no longer candidates come last, unchanged. Without a
         finding, ranks do not change.
         """
-        began = time.perf_counter()
         queries = self.candidates(incident)
         index = {(q.template.id, q.bindings): i for i, q in enumerate(queries)}
         was = {index[key]: q for q in kept if (key := (q.query.template.id, q.query.bindings)) in index}
         found = {index[key]: f.signal for f in incident.findings if (key := (f.template, f.bindings)) in index}
         if not found:
-            no_fault = self.recommend(incident, 1).no_fault_probability
-            answer = self._answer(incident, tuple(kept), no_fault, began)
-            return Reranking(answer, tuple(RankChange(q.rank, "") for q in kept))
+            no_fault = self.rank(incident, queries, 1).no_fault_probability
+            return RankedCandidates(tuple(kept), no_fault), tuple(RankChange(q.rank, "") for q in kept)
         reranked = self._rerank(incident, queries, found)
         order = reranked.order()
         titles = self.catalog.titles(incident.evidence.sources)
@@ -155,17 +153,11 @@ class Recommender:
             if (q.query.template.id, q.query.bindings) not in index:
                 ranked.append(replace(q, rank=len(ranked) + 1))
                 rank_changes.append(RankChange(q.rank, "Not re-ranked: no longer a candidate"))
-        return Reranking(self._answer(incident, tuple(ranked), reranked.after.abstain, began), tuple(rank_changes))
+        return RankedCandidates(tuple(ranked), reranked.after.abstain), tuple(rank_changes)
 
     @cachedmethod(attrgetter("_reranked"), key=_rerank_key, lock=attrgetter("_lock"))
     def _rerank(self, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]) -> Reranked:
         return rerank(self.ranker, incident, queries, found)
-
-    def _answer(self, incident: Incident, ranked: tuple[RankedQuery, ...], no_fault: float, began: float) -> Recommendation:
-        took_ms = (time.perf_counter() - began) * 1000.0
-        left = (*not_asked(self.catalog, incident.evidence), *short_history(incident.evidence))
-        no_fault = supported(no_fault, incident.evidence)
-        return Recommendation(incident, ranked, no_fault, self.model, incident.evidence.missing, took_ms, left)
 
 
 def _reranked_factors(reranked: Reranked, index: int, titles: Mapping[str, str]) -> tuple[Factor, ...]:

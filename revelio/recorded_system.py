@@ -7,8 +7,9 @@ from revelio.errors import NotFoundError
 from revelio.incidents.exchange import Record
 from revelio.settings import SystemSettings
 from revelio.sources import unconnected
+from revelio.time_range import TimeRange
 from revelio.tools.base import Scope, Tool
-from revelio.types import Evidence, Query, Result
+from revelio.types import Evidence, Incident, Query, Result
 from revelio.unreachable import presence
 
 
@@ -35,6 +36,14 @@ class RecordedSystem:
     def snapshot(self, scope: Scope | float, window_s: float | None = None, baseline_s: float | None = None) -> Evidence:
         """The recorded evidence, whatever the scope."""
         return self.record.evidence
+
+    def snapshot_at(self, asked: TimeRange, now: float) -> Evidence:
+        """The recorded evidence, whatever is asked for."""
+        return self.record.evidence
+
+    def incident(self, report: str, evidence: Evidence) -> Incident:
+        """The recorded incident with that report."""
+        return self.record.incident(report)
 
     def scope(self, evidence: Evidence) -> Scope:
         """The scope of that evidence."""

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +17,7 @@ from revelio.recommender import Recommender
 from revelio.retrieval import Hit, Item, VectorIndex
 from revelio.retrieval_settings import RetrievalSettings
 from revelio.settings import Settings
-from revelio.store import SavedAnswer, Store
+from revelio.store import Store
 from revelio.store.causes import Cause
 from revelio.types import Recommendation
 
@@ -153,7 +153,7 @@ class SimilarIncidents:
         vectors = self._recommender().incident_vectors
         for name in ids:
             try:
-                answer = given(self._store().load(name))
+                answer = self._store().load(name).as_given
             except (NotFoundError, StoreError) as error:
                 log.warning("%s is left out of similar incidents: %s", name, error)
                 continue
@@ -177,11 +177,6 @@ class SimilarIncidents:
             tool=(shown.source or shown.query.template.tool) if shown else "",
             similarity=round(hit.score, 4),
         )
-
-
-def given(saved: SavedAnswer) -> Recommendation:
-    """The answer with the queries that it had when it was given, so that its vector stays the same."""
-    return replace(saved.recommendation, queries=saved.recommendation.queries[: saved.given])
 
 
 def open_index(settings: Settings, key: str, dimension: int) -> VectorIndex:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from revelio.aliases import common, join_names, local
 from revelio.catalog import Catalog
 from revelio.conventions import Cadence
 from revelio.deadline import end, until
@@ -22,10 +24,10 @@ from revelio.sources import Source, Sources, make_sources, unconnected
 from revelio.telemetry import traced
 from revelio.time_range import TimeRange
 from revelio.tools.access import Access
-from revelio.tools.base import Historic, Limits, Measured, Scope, Tool
+from revelio.tools.base import Historic, Limits, Measured, Scope, Tool, is_past
 from revelio.tools.concurrency_limit import ConcurrencyLimit
 from revelio.tools.single_flight_cache import SingleFlightCache
-from revelio.types import Entity, Evidence, Query, Result, Series, Window
+from revelio.types import Alias, Entity, Evidence, Incident, Query, Result, Series, Window
 from revelio.unreachable import presence, unreachable
 
 GRACE_S = 0.5
@@ -36,9 +38,6 @@ INVENTORY_S = 600.0
 
 POINTS = 8
 """The fewest measurements that a window holds."""
-
-PRESENT_S = 120.0
-"""How long after the end of a window what a source knows of now is still of then, in seconds."""
 
 REQUESTS = 2
 """A query may take as long as this many requests in sequence."""
@@ -74,6 +73,7 @@ class System:
         self.sources = Sources(settings, catalog, tools)
         self._access = {name: Access(name, backend.url, backend) for name, backend in settings.backends.items()}
         self._inventory: SingleFlightCache[tuple[Entity, ...]] = SingleFlightCache(64, INVENTORY_S)
+        self._aliases: SingleFlightCache[tuple[Alias, ...]] = SingleFlightCache(64, INVENTORY_S)
         self._concurrency = {name: ConcurrencyLimit(name, self.limits.seconds) for name in self.tools}
 
     @property
@@ -123,17 +123,34 @@ class System:
         answers = self._all({name: (lambda t=tool: t.snapshot(where)) for name, tool in self.tools.items()})  # type: ignore[misc]
         seen = {name: a for name, a in answers.items() if isinstance(a, Evidence)}
         missing = tuple(sorted(name for name in answers if name not in seen))
+        joined = join_names(seen, where.project, self._aliases_before(where.project, seen))
+        seen = dict(joined.parts)
         for name, part in seen.items():
             self._inventory.put(f"{where.project} {name}", part.entities)
         known = {e for name in missing for e in self._inventory.get(f"{where.project} {name}") or ()}
         products = {s.product.name for s in self.sources.all if s.name in seen}
-        whole = replace(merge(where, seen.values(), missing), sources=tuple(sorted(products)))
+        whole = replace(merge(where, seen.values(), missing), sources=tuple(sorted(products)), aliases=joined.aliases)
         silent, changes = unreachable(
             self.catalog, {s.name: s.product.tool for s in self.sources.all if s.name in missing}, where.window.end
         )
         if not known and not silent:
             return whole
         return replace(whole, entities=tuple(sorted({*known, *silent, *whole.entities})), changes=(*whole.changes, *changes))
+
+    def snapshot_at(self, asked: TimeRange, now: float) -> Evidence:
+        """A snapshot of the window that a question names, as ``scope_at`` has it."""
+        return self.snapshot(self.scope_at(asked, now))
+
+    def incident(self, report: str, evidence: Evidence) -> Incident:
+        """What a report says and what the system showed then, under a new id."""
+        return Incident(f"live-{uuid.uuid4().hex[:12]}", self.name, report, evidence.window.end, evidence)
+
+    def _aliases_before(self, project: str, seen: Mapping[str, Evidence]) -> tuple[Alias, ...]:
+        """Aliases of the last ten minutes from sources that are silent now."""
+        for name, part in seen.items():
+            self._aliases.put(f"{project} {name}", part.aliases)
+        silent = (self._aliases.get(f"{project} {name}") for name in self.tools if name not in seen)
+        return tuple(alias for told in silent for alias in told or ())
 
     def scope(self, evidence: Evidence) -> Scope:
         """The scope of that evidence."""
@@ -152,13 +169,13 @@ class System:
         if presence(query):
             return query.body
         for source in self._asked(query):
-            return source.tool.render(source.query(query), self._scope(scope))
+            return source.tool.render(_local(source, query, scope), self._scope(scope))
         tool = unconnected(self.catalog, query.template.tool)
         return query.body if tool is None else tool.render(query, self._scope(scope))
 
     def link(self, query: Query, scope: Scope | Evidence) -> str | None:
         """The URL that opens it in the page of the source that answers it."""
-        links = (source.tool.link(source.query(query), self._scope(scope)) for source in self._asked(query))
+        links = (source.tool.link(_local(source, query, scope), self._scope(scope)) for source in self._asked(query))
         return next((link for link in links if link), None)
 
     def run(self, query: Query, scope: Scope | Evidence) -> Result:
@@ -175,14 +192,17 @@ class System:
         began = time.perf_counter()
         where, deadline = self._scope(scope), end(REQUESTS * self.limits.seconds + GRACE_S)
         with until(deadline):
-            runs = {s.name: self._concurrency[s.name].submit(lambda s=s: s.tool.run(s.query(query), where)) for s in asked}  # type: ignore[misc]
+            runs = {
+                s.name: self._concurrency[s.name].submit(lambda s=s: s.tool.run(_local(s, query, scope), where))  # type: ignore[misc]
+                for s in asked
+            }
         answers = self._answers(runs, deadline)
-        results = {n: answer for n, answer in answers.items() if isinstance(answer, Result)}
+        results = {n: common(a, _aliases(scope), n) for n, a in answers.items() if isinstance(a, Result)}
         if not results:
             raise next(answer for answer in answers.values() if isinstance(answer, SourceError))
         result = join(results)
         late = time.time() - where.window.end
-        if late > PRESENT_S and not all(s.tool.retrospective for s in asked if s.name in results):
+        if is_past(where.window) and not all(s.tool.retrospective for s in asked if s.name in results):
             told = f"{result.summary} (its state is as of now, {format_duration(late * 1000.0)} after the time asked about)"
             result = replace(result, summary=told)
         return result if result.took_ms else replace(result, took_ms=(time.perf_counter() - began) * 1000.0)
@@ -246,6 +266,15 @@ class System:
                 raise
             why = f"no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?"
             raise SourceError(name, why) from error
+
+
+def _aliases(scope: Scope | Evidence) -> tuple[Alias, ...]:
+    return scope.aliases if isinstance(scope, Evidence) else ()
+
+
+def _local(source: Source, query: Query, scope: Scope | Evidence) -> Query:
+    """The query in a source's own language, with the names that it gives to what is asked about."""
+    return source.query(local(query, _aliases(scope), source.name))
 
 
 def open_system(name: str, settings: SystemSettings, catalog: Catalog, timeout_s: float = 5.0) -> System:

@@ -113,6 +113,15 @@ class Feature:
     baseline: float | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Alias:
+    """Another name of an entity: what ``source`` calls it, or of a component what it is also known by where that is ""."""
+
+    entity: Entity
+    name: str
+    source: str = ""
+
+
 _FELT = frozenset({"service", "edge", "backend", "probe"})
 """Kinds of entities whose figures users feel."""
 
@@ -124,6 +133,7 @@ class Evidence:
     ``sources`` are those that did; where they are known, a query is a candidate only if this evidence holds what it reads.
     Recordings that do not say are taken to have had every source. ``history`` says since when (Unix seconds) a kind of
     evidence was observed, of those that were not through the whole baseline: before that there was no figure, which is not 0.
+    ``aliases`` are other names of its components.
     """
 
     window: Window
@@ -137,6 +147,7 @@ class Evidence:
     missing: tuple[str, ...] = ()
     sources: tuple[str, ...] | None = None
     history: tuple[tuple[Source, float], ...] = ()
+    aliases: tuple[Alias, ...] = ()
 
     def baseline_of(self, source: Source) -> Window:
         """The part of the baseline in which this kind of evidence was observed; of length 0 where it was not."""

@@ -21,6 +21,7 @@ from revelio.errors import ArtifactError, CatalogError, DatasetError, InvalidInp
 from revelio.incidents.exchange import MOST_BLANK, dump_record, parse_record, read_records
 from revelio.ranker.artifact import MANIFEST, NULL_DISTRIBUTIONS, RANKER_WEIGHTS, TEXTS, load_manifest, load_ranker, save_manifest
 from revelio.recommender import Recommender
+from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED, load_settings
 from tests.incidents.made import record
 
@@ -205,4 +206,4 @@ def test_a_network_with_a_figure_that_is_none_answers_nothing(folder: Path) -> N
     catalog = bundled_catalog()
     incident = next(iter(read_records(next(iter(sorted((BUNDLED / "incidents").iterdir())))))).incident("slow")
     with pytest.raises(ArtifactError, match="not numbers"):
-        Recommender(load_ranker(folder, catalog), catalog).recommend(incident, 3)
+        answer_incident(incident, Recommender(load_ranker(folder, catalog), catalog), 3)

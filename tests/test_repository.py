@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
+from fnmatch import fnmatch
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -80,6 +82,14 @@ def test_make_help_lists_every_target_that_people_call() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert phony
     assert set(re.findall(r"make ([a-z-]+)", shown)) == set(phony[1].split()) <= targets()
+
+
+def test_make_model_ships_each_file_of_a_model_that_its_manifest_lists() -> None:
+    manifest = json.loads((ROOT / "revelio/bundled/model/manifest.json").read_text(encoding="utf-8"))
+    copied = re.search(r"^\tcd var/model && cp (.*) \S+$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert copied
+    needed = {*manifest["files"], "manifest.json", "model_card.md"}
+    assert {name for name in needed if not any(fnmatch(name, pattern) for pattern in copied[1].split())} == set()
 
 
 def test_version_to_cite_is_that_of_the_package() -> None:

@@ -12,13 +12,13 @@ from revelio.catalog import bundled_catalog
 from revelio.errors import ArtifactError, InvalidInputError, NotFoundError, SourceError
 from revelio.incidents.exchange import write_records
 from revelio.ranker.rank_change import RankChange
-from revelio.recommend_request import RecommendRequest
-from revelio.recommender import Reranking
+from revelio.recommender import RankedCandidates
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.systems import System
 from revelio.tools.base import Scope
-from revelio.types import Entity, Evidence, Finding, Incident, Query, RankedQuery, Recommendation, RecordedResult, Result
+from revelio.types import Entity, Evidence, Finding, Incident, Query, RankedQuery, RecordedResult, Result
 from tests.incidents.made import record
 
 STATE = "containers.state"
@@ -30,18 +30,23 @@ class FirstFirst:
     model = "made"
     findings: tuple[Finding, ...] = ()
 
-    def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
-        template = bundled_catalog().template(STATE)
-        names = [e.name for e in incident.evidence.entities if e.kind == "container"]
-        queries = [Query(template, (("container", n),)) for n in names][:k]
-        ranked = tuple(RankedQuery(q, i, 1.0 / len(queries), ()) for i, q in enumerate(queries, 1))
-        return Recommendation(incident, ranked, 0.1, self.model, incident.evidence.missing)
+    catalog = bundled_catalog()
 
-    def rerank(self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5) -> Reranking:
+    def candidates(self, incident: Incident) -> tuple[Query, ...]:
+        template = self.catalog.template(STATE)
+        return tuple(Query(template, (("container", e.name),)) for e in incident.evidence.entities if e.kind == "container")
+
+    def rank(self, incident: Incident, queries: tuple[Query, ...], k: int = 5) -> RankedCandidates:
+        ranked = tuple(RankedQuery(q, i, 1.0 / len(queries), ()) for i, q in enumerate(queries[:k], 1))
+        return RankedCandidates(ranked, 0.1)
+
+    def rerank(
+        self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5
+    ) -> tuple[RankedCandidates, tuple[RankChange, ...]]:
         self.findings = incident.findings
         late = self.find(incident, "late")
         moves = (*(RankChange(q.rank, "why") for q in kept), RankChange(17, "came up"))
-        return Reranking(Recommendation(incident, (*kept, late), 0.6, self.model, incident.evidence.missing), moves)
+        return RankedCandidates((*kept, late), 0.6), moves
 
     def find(self, incident: Incident, query_id: str) -> RankedQuery:
         return RankedQuery(Query(bundled_catalog().template(STATE), (("container", query_id),)), 17, 0.01, ())
@@ -84,7 +89,7 @@ def service(settings: Settings) -> Service:
 
 
 def test_a_recorded_incident_is_ranked_rendered_and_run_from_its_recording(service: Service) -> None:
-    answer = service.rank(RecommendRequest("my basket hangs", incident="a1", run=True))
+    answer = service.rank(RecommendRequest("my basket hangs", incident="a1", run=5))
     first = answer.queries[0]
     assert first.text and "cart" in first.text
     assert first.result is not None and first.result.summary == "cart is paused"
@@ -94,7 +99,7 @@ def test_a_recorded_incident_is_ranked_rendered_and_run_from_its_recording(servi
 def test_only_what_a_backend_answered_is_a_finding_and_what_comes_up_can_be_read(settings: Settings) -> None:
     recommender = FirstFirst()
     service = Service(settings, recommender=recommender)  # type: ignore[arg-type]
-    answer = service.rank(RecommendRequest("my basket hangs", incident="a1", run=True))
+    answer = service.rank(RecommendRequest("my basket hangs", incident="a1", run=5))
     failed = Result.failed("it is away")
     first = answer.queries[0]
     kept = replace(answer, queries=(first, replace(first, query=recommender.find(answer.incident, "dead").query, result=failed)))
@@ -109,9 +114,9 @@ def test_warming_up_ranks_the_latest_incident_of_each_recorded_system_and_keeps_
     seen: list[str] = []
 
     class Noting(FirstFirst):
-        def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
+        def rank(self, incident: Incident, queries: tuple[Query, ...], k: int = 5) -> RankedCandidates:
             seen.append(incident.id)
-            return super().recommend(incident, k)
+            return super().rank(incident, queries, k)
 
     newer = replace(record("a2"), opened_at=record("a1").opened_at + 60)
     elsewhere = replace(record("b1"), system="forum")
@@ -120,7 +125,7 @@ def test_warming_up_ranks_the_latest_incident_of_each_recorded_system_and_keeps_
     service = Service(settings, recommender=Noting())  # type: ignore[arg-type]
     service.warm_up()
     assert sorted(seen) == ["a2", "b1"]
-    assert service.history() == ()
+    assert service.store.history() == ()
 
 
 def test_warming_up_without_a_model_changes_nothing(settings: Settings) -> None:
@@ -161,8 +166,8 @@ def test_a_source_that_fails_when_a_query_is_run_is_named_too(service: Service, 
         tools: Mapping[str, Silent] = {"containers": Silent()}
         return System(name, settings, bundled_catalog(), tools)
 
-    monkeypatch.setattr("revelio.answering.open_system", opened)
-    answer = service.rank(RecommendRequest("slow", system="shop", run=True))
+    monkeypatch.setattr("revelio.service.service.open_system", opened)
+    answer = service.rank(RecommendRequest("slow", system="shop", run=5))
     assert answer.degraded == ("containers",)
     assert answer.queries[0].result is not None and "is away" in (answer.queries[0].result.error or "")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.store import SavedAnswer
 from tests.webui import made
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 from revelio.catalog import Catalog
 from revelio.discovery import machine
 from revelio.discovery.machine import DataSource, Engine, Grafana
 from revelio.errors import NotFoundError, SourceError
+from revelio.telemetry import Workers
 from revelio.tools.probe import Probe
 from revelio.tools.registry import probes
 from revelio.tools.seen_at import another, seen_at
@@ -27,6 +29,7 @@ class Found:
     """A backend, or why there is none. ``projects`` counts how often it names each project.
 
     ``name`` is what its settings are to be called, ``settings`` are further ones, and ``page`` says that a browser opens its url.
+    ``why`` says how it was come by, and ``known`` that it is what it was looked for, though something may be lacking.
     """
 
     tool: str
@@ -38,6 +41,8 @@ class Found:
     settings: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     page: bool = False
+    why: str = ""
+    known: bool = False
 
 
 class Finder:
@@ -56,25 +61,60 @@ class Finder:
             raise NotFoundError(f"no source is called {name!r}; there are {known}, and names that begin so and a dash")
         found = self._look(product.name, url.rstrip("/"))
         there = "" if found.up else another(self.catalog, product.name, found.url)
-        return replace(found, name=name, detail=f"is no {product.title}: {there}" if there else found.detail)
+        return replace(found, name=name, why="named", detail=f"is no {product.title}: {there}" if there else found.detail)
+
+    def beside(self, named: Sequence[Found]) -> list[Found]:
+        """What runs where these do, of kinds that none of them is: on this machine, or at usual ports of their hosts."""
+        kinds = {self._kind(one.tool) for one in named}
+        hosts = dict.fromkeys(host for one in named if one.up and (host := urlsplit(one.url).hostname))
+        found = [one for host in hosts if not machine.is_here(host) for one in self._at_host(host)]
+        if any(machine.is_here(host) for host in hosts):
+            found += self._with_grafana(self._claimed(there := machine.engine()), self._grafana(there))
+        first = {one.name: one for one in reversed(found) if self._kind(one.tool) not in kinds}
+        return [one for one in found if first.get(one.name) is one]
 
     def here(self) -> list[Found]:
         """What runs on this machine, and what data sources of a Grafana here point to."""
         there = machine.engine()
-        looked = [found for product in self.probes for found in self._of(product, there)]
-        claimed = {found.url: found for found in reversed(looked) if found.up}  # by the first that says it knows the place
-        every = [f for f in looked if claimed.get(f.url, f) is f]
-        lacking = [product for product in ALWAYS if not _of(product, looked)]
+        every = self._claimed(there)
+        lacking = [product for product in ALWAYS if not _of(product, every)]
         absent = [Found(p, f"http://127.0.0.1:{self.probes[p].ports[0]}", False, "not found", name=p) for p in lacking]
         return self._with_grafana([*absent, *every], self._grafana(there))
+
+    def _claimed(self, there: Engine | None) -> list[Found]:
+        """What answers on this machine; of several products at one place, the first that says it knows it."""
+        with Workers(max_workers=len(self.probes) + 1) as pool:
+            looked = [one for found in pool.map(lambda product: list(self._of(product, there)), self.probes) for one in found]
+        claimed = {_place(found.url): found for found in reversed(looked) if found.known}
+        return [f for f in looked if claimed.get(_place(f.url), f) is f]
+
+    def _at_host(self, host: str) -> list[Found]:
+        """What answers at usual ports of another host."""
+        named = f"[{host}]" if ":" in host else host
+
+        def first(product: str) -> Found | None:
+            probe = self.probes[product]
+            urls = [probe.url.format(f"{named}:{port}") for port in probe.ports if machine.listens(port, host)]
+            looked = [replace(self._look(product, url), why=f"at its usual port of {host}") for url in urls]
+            return next((one for one in looked if one.up), None)
+
+        with Workers(max_workers=len(self.probes) + 1) as pool:
+            return [one for one in pool.map(first, self.probes) if one is not None]
+
+    def _kind(self, product: str) -> str:
+        """The tool of the catalog that asks a product: what one product of a kind answers, another needs not."""
+        known = self.catalog.product(product)
+        return known.tool if known else product
 
     def _of(self, product: str, there: Engine | None) -> Iterator[Found]:
         """The first that answers, else what is wrong with the first place."""
         probe = self.probes[product]
+        usual = {probe.url.format(f"127.0.0.1:{port}") for port in probe.ports}
         urls = [*(probe.url.format(address) for address in machine.addresses(probe.ports, there)), *probe.places()]
         looked = []
         for url in urls:
-            looked.append(self._look(product, url))
+            why = "at its usual port" if url in usual else "at a port that a container publishes" if probe.ports else "is here"
+            looked.append(replace(self._look(product, url), why=why))
             if looked[-1].up:
                 break
         yield from [f for f in looked if f.up] or looked[:1]
@@ -85,7 +125,9 @@ class Finder:
         except SourceError as error:
             return Found(product, url, False, error.reason, name=product)
         page = self.probes.get(product, Probe()).page
-        return Found(product, url, seen.usable, seen.detail, seen.projects, seen.services, seen.settings, product, page)
+        return Found(
+            product, url, seen.usable, seen.detail, seen.projects, seen.services, seen.settings, product, page, known=True
+        )
 
     def _grafana(self, there: Engine | None) -> Grafana | None:
         urls = (f"http://{address}" for address in machine.addresses(machine.GRAFANA_PORTS, there))
@@ -119,21 +161,21 @@ class Finder:
             if source.kind in probe.grafana and (one := self._look(product, url)).up:
                 name = product if product not in taken else f"{product}-{_slug(source.name) or len(taken)}"
                 links = {"grafana": grafana.url, "datasource": source.uid} if probe.explored else {}
-                yield replace(one, name=name, page=False, settings={**one.settings, **links})
+                why = f"data source {source.name!r} of the Grafana at {grafana.url}"
+                yield replace(one, name=name, page=False, settings={**one.settings, **links}, why=why)
                 return
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The project that was chosen, "" where none is named; ``reason`` says who names it, and ``others`` could be meant too."""
+    """A project, "" where none is named; ``reason`` says which sources name it, or who chose it."""
 
     name: str
     reason: str = ""
-    others: tuple[str, ...] = ()
 
 
-def project_of(found: Sequence[Found], catalog: Catalog) -> Project:
-    """The project that most sources name; of several, one that what runs the containers names, then the largest."""
+def projects_of(found: Sequence[Found], catalog: Catalog) -> tuple[Project, ...]:
+    """The projects that sources name, best first: what most sources name, what names the containers, the largest."""
     runners = {p.name for p in catalog.products if p.tool in _RUNNERS}
     named: dict[str, list[Found]] = {}
     for one in found:
@@ -144,18 +186,20 @@ def project_of(found: Sequence[Found], catalog: Catalog) -> Project:
         by = named[name]
         return len(by), any(one.tool in runners for one in by), sum(one.projects[name] for one in by)
 
-    ordered = sorted(sorted(named), key=weight, reverse=True)
-    if not ordered:
-        return Project("")
-    best = ordered[0]
-    said = [f"{catalog_title(catalog, one.tool)} ({one.projects[best]:,})" for one in named[best]]
-    return Project(best, f"named by {', '.join(said)}", tuple(ordered[1:]))
+    def reason(name: str) -> str:
+        return f"named by {', '.join(f'{catalog_title(catalog, o.tool)} ({o.projects[name]:,})' for o in named[name])}"
+
+    return tuple(Project(name, reason(name)) for name in sorted(sorted(named), key=weight, reverse=True))
 
 
 def catalog_title(catalog: Catalog, product: str) -> str:
     """What people call a product."""
     known = catalog.product(product)
     return known.title if known else product
+
+
+def _place(url: str) -> str:
+    return url.partition("://")[2]
 
 
 def _address(source: DataSource) -> str:

@@ -18,8 +18,8 @@ from revelio.extras import how_to_install
 from revelio.redaction import redact_address
 
 if TYPE_CHECKING:
-    from revelio.answering import Answering
     from revelio.coverage import Coverage
+    from revelio.service import Service
     from revelio.settings import Settings
 
 State = Literal["good", "absent", "broken"]
@@ -76,7 +76,7 @@ def doctor(json: Json = False) -> None:
 
 
 def _examine(examined: Examined) -> Iterator[Finding]:
-    from revelio.answering import Answering
+    from revelio.service import Service
 
     yield Finding("python", "good", f"{sys.version.split()[0]} at {sys.executable}")
     try:
@@ -87,7 +87,7 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     yield Finding(
         "settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact_address(settings.database)}"
     )
-    service = Answering(settings)
+    service = Service(settings)
     yield _try(
         "catalog", lambda: f"{len(service.catalog.tools)} tools, {len(service.catalog.templates)} templates", "correct the file"
     )
@@ -124,7 +124,7 @@ def _try(what: str, look: Callable[[], str], remedy: str) -> Finding:
         return Finding(what, "broken", str(error), remedy)
 
 
-def _incidents(service: Answering, settings: Settings) -> Finding:
+def _incidents(service: Service, settings: Settings) -> Finding:
     there = service.incidents.ids()
     if not settings.incidents.is_dir():
         return Finding("incidents", "broken", f"{settings.incidents} is no folder", "correct the setting `incidents`")
@@ -138,7 +138,7 @@ def _incidents(service: Answering, settings: Settings) -> Finding:
     return Finding("incidents", "good", f"{len(there)} in {settings.incidents}")
 
 
-def _live_systems(service: Answering, examined: Examined) -> Iterator[Finding]:
+def _live_systems(service: Service, examined: Examined) -> Iterator[Finding]:
     from revelio.coverage import coverage_of_all
 
     looked = coverage_of_all({name: service.system(name) for name in service.systems}, _LOOK_S)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from revelio.answering import Answering
     from revelio.service import Service
     from revelio.settings import Settings
     from revelio.store import Store
@@ -33,21 +32,14 @@ def settings_with(model: Path | None = None) -> Settings:
     return settings.model_copy(update={"model": model}) if model else settings
 
 
-def open_answering(model: Path | None = None) -> Answering:
-    """What answers with the settings and keeps nothing; it loads no database."""
-    from revelio.answering import Answering
-
-    return Answering(settings_with(model))
-
-
 def open_service(model: Path | None = None) -> Service:
-    """The service of the settings, which keeps its answers."""
+    """The service of the settings."""
     from revelio.service import Service
 
     return Service(settings_with(model))
 
 
-def choose_place(service: Answering, system: str | None, incident: str | None) -> tuple[str | None, str | None]:
+def choose_place(service: Service, system: str | None, incident: str | None) -> tuple[str | None, str | None]:
     """Exactly one of system and incident; the only live system when neither is named. Raises ``BadParameter``."""
     if system and incident:
         raise typer.BadParameter("name --system or --incident, not both")
@@ -70,7 +62,7 @@ def asked_time(since: str, at: str, window: str) -> TimeRange:
     return parse_time_range(since, at, window, now=time.time(), zone=None)
 
 
-def look(service: Answering, system: str | None, incident: str | None, asked: TimeRange | None = None) -> Incident:
+def take_snapshot(service: Service, system: str | None, incident: str | None, asked: TimeRange | None = None) -> Incident:
     """What can be seen there: the recorded incident, or the live system at the time that was asked, else now."""
     import time
 
@@ -80,8 +72,8 @@ def look(service: Answering, system: str | None, incident: str | None, asked: Ti
     if incident:
         return service.incidents.get(incident).incident()
     place = service.system(system or "")
-    scope = place.scope_at(asked or TimeRange(), time.time())
-    return Incident("live", system or "", "", scope.window.end, place.snapshot(scope))
+    evidence = place.snapshot_at(asked or TimeRange(), time.time())
+    return Incident("live", system or "", "", evidence.window.end, evidence)
 
 
 @contextmanager

@@ -60,6 +60,10 @@ def evaluate(
         Path | None,
         typer.Option("--gate", help="Figures kept from an earlier --json: end with 1 if one of them fell by more than .02."),
     ] = None,
+    encoder: Annotated[
+        Path | None,
+        typer.Option("--encoder", help="With --retrieval: also the report encoder in this folder, beside the model's."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Score a model on the test splits of a dataset.
@@ -76,6 +80,7 @@ def evaluate(
       revelio eval --gate revelio/bundled/model/evaluation.json
       revelio eval --dataset theirs --catalog theirs.yaml --split repeat --json
       revelio eval --retrieval --pairs text-to-query.jsonl.xz
+      revelio eval --retrieval --pairs text-to-query.jsonl.xz --encoder var/encoder
 
     --listening scores recorded runs of two faults (data/production, or those in --dataset), pairs made by laying test incidents
     of an application that training never saw over each other (superposed, not recorded), and these one by one: with the
@@ -86,13 +91,13 @@ def evaluate(
     for path in (html, details):
         if path:
             check_writable(path)
-    if gate and (split or retrieval or pairs):
+    if gate and (split or retrieval or pairs or encoder):
         raise typer.BadParameter("--gate compares all splits, or those of --listening; leave out --split and --retrieval")
     read_gate(gate)
-    if retrieval or pairs:
+    if retrieval or pairs or encoder:
         from revelio.cli.evaluate_retrieval import evaluate_retrieval
 
-        evaluate_retrieval(with_catalogs(dataset or [DATASET], catalog), model, pairs, json)
+        evaluate_retrieval(with_catalogs(dataset or [DATASET], catalog), model, pairs, encoder, json)
         return
     if listening:
         from revelio.cli.evaluate_listening import evaluate_listening

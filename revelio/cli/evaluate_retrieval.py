@@ -15,19 +15,34 @@ if TYPE_CHECKING:
     from revelio.catalog import Catalog
 
 
-def evaluate_retrieval(parts: Sequence[tuple[Path, Catalog | None]], model: Path | None, pairs: Path | None, json: bool) -> None:
-    """Print the share of incidents whose nearest one had the same cause; with ``pairs`` also nDCG of texts and queries."""
+def evaluate_retrieval(
+    parts: Sequence[tuple[Path, Catalog | None]], model: Path | None, pairs: Path | None, encoder: Path | None, json: bool
+) -> None:
+    """Print the share of incidents whose nearest one had the same cause; with ``pairs`` also nDCG of texts and queries.
+
+    Methods that use a report encoder are scored with that of the folder ``encoder`` as well.
+    """
+    from revelio.encoders.report import OnnxEncoder
     from revelio.evaluation.retrieval import AMONG, found_queries, nearest_causes
     from revelio.incidents.dataset import open_datasets
-    from revelio.ranker.artifact import load_ranker
+    from revelio.ranker.artifact import REPORT_WEIGHTS, TOKENIZER, load_ranker
     from revelio.recommender import Recommender
+    from revelio.retrieval import IncidentVectors
+    from revelio.service.pipeline import answer_incident
 
     data, default = open_datasets(parts), settings_catalog()
     tools = data.all_tools(default)
     recommender = Recommender(load_ranker(settings_with(model).model, tools), tools)
-    found = found_queries(pairs, recommender.ranker.text) if pairs else ()
+    ranker = recommender.ranker
+    other = OnnxEncoder(encoder / REPORT_WEIGHTS, encoder / TOKENIZER) if encoder else None
     with StepBars() as bars:
-        nearest = nearest_causes(data, default, recommender.recommend, recommender.incident_vectors, bars.report)
+        bars.report("find queries", 0, 1)
+        found = found_queries(pairs, ranker.text, other) if pairs else ()
+        bars.report("find queries", 1, 1)
+        others = IncidentVectors(other, ranker.encoder.noise) if other else None
+        nearest = nearest_causes(
+            data, default, lambda i: answer_incident(i, recommender), recommender.incident_vectors, bars.report, others
+        )
     if json:
         emit({"nearest_cause": [asdict(one) for one in nearest], "text_to_query": [asdict(one) for one in found]})
         return

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from revelio.cli.catalog import settings_catalog
-from revelio.cli.engine import SystemOption, choose_place, look, open_answering, settings_with
+from revelio.cli.engine import SystemOption, choose_place, open_service, settings_with, take_snapshot
 from revelio.cli.output import Json, console, emit, say, table
 from revelio.errors import InvalidInputError, RevelioError
 
 if TYPE_CHECKING:
-    from revelio.answering import Answering
     from revelio.incidents.recorded import RecordedIncidents
+    from revelio.service import Service
     from revelio.types import Evidence, Incident, RecordedResult
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -158,10 +158,10 @@ def record(
     """
     from revelio.incidents.exchange import Record, Report, write_records
 
-    service = open_answering()
+    service = open_service()
     chosen, _ = choose_place(service, system, None)
     folder = _writable(to)
-    seen = look(service, chosen, None)
+    seen = take_snapshot(service, chosen, None)
     incident_id = name or f"{chosen}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(seen.opened_at))}"
     _free(folder, incident_id, replace=False)
     made = Record(
@@ -204,7 +204,7 @@ def bundle(
         say(f"{len(written)} incidents are in {to}")
 
 
-def _results(service: Answering, seen: Incident) -> tuple[RecordedResult, ...]:
+def _results(service: Service, seen: Incident) -> tuple[RecordedResult, ...]:
     """What each candidate query shows; those whose backend does not answer are left out and said."""
     from fault_injection.campaigns.proof import execute, recorded
     from revelio.candidates import candidates, inventory

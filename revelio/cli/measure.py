@@ -21,8 +21,9 @@ from typing import Any
 
 from revelio.errors import NotFoundError, RevelioError
 from revelio.numbers import format_count
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.pipeline import answer_incident
+from revelio.service.request import RecommendRequest
 from revelio.systems import System
 from revelio.types import Entity, Evidence, Incident
 
@@ -115,13 +116,13 @@ def snapshot_figure(system: System) -> Figure:
 def _against_encoder(service: Service, incident: Incident, reports: list[str], rounds: int) -> Figure:
     recommender = service.recommender
     large = enlarged(service, incident)
-    recommender.recommend(large)
+    answer_incident(large, recommender)
     whole, bare = [], []
     for number in range(rounds):
         report = f"{reports[number % len(reports)]} ({number})"
         asked = replace(large, report=report, evidence=_uncached(large.evidence))
         bare.append(_milliseconds(lambda text=report: recommender.ranker.text.encode([text])))  # type: ignore[misc]
-        whole.append(_milliseconds(lambda new=asked: recommender.recommend(new)))  # type: ignore[misc]
+        whole.append(_milliseconds(lambda new=asked: answer_incident(new, recommender)))  # type: ignore[misc]
     count = len(recommender.candidates(large))
     one, other = statistics.median(whole), statistics.median(bare)
     detail = f"median {one:.1f} ms for new evidence about {count} known candidates, report encoder alone {other:.1f} ms"
@@ -161,7 +162,7 @@ def report_memory(incident_id: str) -> None:
     service = Service(load_settings())
     large = enlarged(service, service.incidents.get(incident_id).incident())
     for number in range(20):
-        service.recommender.recommend(replace(large, report=f"it is slow ({number})"))
+        answer_incident(replace(large, report=f"it is slow ({number})"), service.recommender)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 

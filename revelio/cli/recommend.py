@@ -22,7 +22,6 @@ from revelio.cli.engine import (
     WindowOption,
     asked_time,
     choose_place,
-    open_answering,
     open_service,
 )
 from revelio.cli.output import Json, console, emit
@@ -69,18 +68,17 @@ def recommend(
       revelio recommend "cart is empty after login" --system shop --similar
       pbpaste | revelio recommend - --json
     """
-    keeping = open_service(model) if similar else None  # past answers are in the store, which plain questions do without
-    service = keeping or open_answering(model)
+    service = open_service(model)
     report = sys.stdin.read() if text == "-" else text
     place = choose_place(service, system, incident)
     if report is None:
         report = service.incidents.get(incident).incident().report if incident else ""
-    from revelio.recommend_request import RecommendRequest
+    from revelio.service.request import RecommendRequest
 
     asked = asked_time(since, at, window)
     zone = datetime.now().astimezone().tzinfo
-    answer = service.rank(RecommendRequest(report, *place, k=k, run=run, time=asked, zone=zone))
-    past = keeping.similar_incidents.find(answer) if keeping else None
+    answer = service.rank(RecommendRequest(report, *place, k=k, run=k if run else 0, time=asked, zone=zone))
+    past = service.similar_incidents.find(answer) if similar else None
     service.close()
     if json:
         from revelio.presentation import recommendation_json
@@ -159,12 +157,16 @@ def _card(screen: Console, ranked: RankedQuery, evidence: Evidence, where: str, 
     from rich.padding import Padding
     from rich.text import Text
 
+    from revelio.aliases import also_called
+
     filled = round(ranked.probability * _BAR)
     head = Text(f"{ranked.rank:>2}. ", "bold")
     if weighed or verbose:
         head.append("█" * filled, "green").append("░" * (_BAR - filled), "dim").append(f" {ranked.probability:>4.0%}  ")
     head.append(ranked.query.title, "bold").append(f"  [{ranked.source or ranked.query.template.tool}]", "cyan")
     screen.print(head)
+    if called := also_called(ranked.query, evidence):
+        screen.print(Padding(Text(called, "dim"), _INDENT))
     if weighed or verbose:
         for text in _reasons(ranked, verbose=verbose):
             screen.print(Padding(Text(text, "dim"), _INDENT))

@@ -14,8 +14,8 @@ from revelio.cli.engine import (
     WindowOption,
     asked_time,
     choose_place,
-    look,
-    open_answering,
+    open_service,
+    take_snapshot,
 )
 from revelio.cli.output import Json, console, emit
 from revelio.errors import NotFoundError
@@ -46,8 +46,8 @@ def run(
       revelio run prometheus.cpu --bind container=cart --at 14:20 --window 20m
       revelio run 'rate(http_server_request_duration_seconds_count[10s])' --tool prometheus --system shop
     """
-    service = open_answering()
-    seen = look(service, *choose_place(service, system, incident), asked_time(since, at, window))
+    service = open_service()
+    seen = take_snapshot(service, *choose_place(service, system, incident), asked_time(since, at, window))
     wanted = _own_text(service.catalog, tool, query) if tool else _find(service.catalog, seen, query, _pairs(bind or []))
     result = service.run_query(seen, wanted)
     if json:

@@ -62,6 +62,13 @@ def train(
         float, typer.Option("--simulated-share", help="Share of each epoch that is simulated, after pretraining.")
     ] = 1 / 3,
     pretrain: Annotated[int, typer.Option("--pretrain", help="Maximal epochs on simulated incidents alone, before others.")] = 10,
+    pairs: Annotated[
+        list[Path] | None,
+        typer.Option("--pairs", help="Alert texts with expressions (JSON Lines: text, query, about) for the report encoder."),
+    ] = None,
+    only_encoder: Annotated[
+        bool, typer.Option("--only-encoder", help="Train the report encoder alone, for --encoder of a later training.")
+    ] = False,
     epochs: Annotated[int, typer.Option("--epochs", help="Maximal epochs of each network.")] = 45,
     catalog: Annotated[
         list[Path] | None,
@@ -79,6 +86,7 @@ def train(
       revelio train --dataset data/three_apps --superpose 0 --out var/model
       revelio train --from MODEL --dataset data/three_apps --catalog bundled --dataset ours --catalog ours.yaml --out var/model
       revelio train --dataset data/three_apps --simulated 3000 --out var/model
+      revelio train --dataset data/three_apps --pairs alerts.jsonl.xz --only-encoder --out var/encoder
       torchrun --nproc-per-node 4 -m revelio train --dataset data/three_apps --out var/model
 
     Records of a dataset belong to its catalog: that of its --catalog, else DATASET/catalog.yaml, else that of the settings.
@@ -86,12 +94,15 @@ def train(
     """
     check_writable(out / "manifest.json")
     main = os.environ.get("RANK", "0") == "0"
+    if resume and main and not any(out.glob("*.checkpoint")):
+        say(f"there is no checkpoint in {out} to go on from: training begins at the first epoch")
     with StepBars() as bars:
         report = bars.report if main else lambda what, done, total: None
         report("load libraries", 0, 1)
         with extras_for("training"):
             from revelio.training.arguments import CONTINUED_LEARNING_RATE, LEARNING_RATE, TrainArguments
             from revelio.training.train import train as fit
+            from revelio.training.train import train_encoder
 
         report("load libraries", 1, 1)
         (first, its_catalog), *others = with_catalogs(dataset, catalog)
@@ -114,13 +125,19 @@ def train(
             pretrain=pretrain,
             fine_tune=fine_tune,
             encoder=encoder,
+            pairs=tuple(pairs or ()),
         )
-        manifest = fit(arguments, report)
+        if only_encoder:
+            name, metrics = "report encoder", train_encoder(arguments, report).figures
+            use = f"revelio train --encoder {out}"
+        else:
+            manifest = fit(arguments, report)
+            name, metrics, use = manifest.name, manifest.metrics, f"REVELIO_MODEL={out}"
     if not main:
         return
     if json:
-        emit({"model": manifest.name, "out": str(out), "metrics": manifest.metrics})
+        emit({"model": name, "out": str(out), "metrics": metrics})
     else:
-        say(f"{manifest.name} is in {out}; use it with REVELIO_MODEL={out}")
-        for name, value in manifest.metrics.items():
-            say(f"  {name} {value:g}")
+        say(f"{name} is in {out}; use it with {use}")
+        for metric, value in metrics.items():
+            say(f"  {metric} {value:g}")

@@ -59,6 +59,10 @@ class Profile:
     """Signals that were not found, and why."""
     own: tuple[Convention, ...] = field(default=())
     """Conventions that the metrics of this system's applications make."""
+    counters: frozenset[str] = field(default=frozenset())
+    """Metrics that only grow, though their names do not say it."""
+    monitors: tuple[str, ...] = field(default=())
+    """Jobs of what watches the system and is no part of it."""
 
     @cached_property
     def known(self) -> dict[str, Convention]:

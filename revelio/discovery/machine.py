@@ -49,7 +49,16 @@ def addresses(ports: Iterable[int], there: Engine | None) -> tuple[str, ...]:
     """Where a server with these usual ports listens here, as ``host:port``: on one, or where a container publishes it."""
     usual = tuple(ports)
     published = (port for inside in usual for port in (there.published.get(inside, ()) if there else ()))
-    return tuple(f"127.0.0.1:{port}" for port in dict.fromkeys([*usual, *published]) if _listens(port))
+    return tuple(f"127.0.0.1:{port}" for port in dict.fromkeys([*usual, *published]) if listens(port))
+
+
+def is_here(host: str) -> bool:
+    """Whether a host name or address means this machine: only its own addresses can be bound."""
+    try:
+        with socket.create_server((socket.gethostbyname(host), 0)):
+            return True
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +99,10 @@ def grafana(url: str) -> Grafana | None:
         return None
 
 
-def _listens(port: int) -> bool:
+def listens(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether something listens at a port."""
     try:
-        with socket.create_connection(("127.0.0.1", port), 0.3):
+        with socket.create_connection((host, port), 0.3):
             return True
     except OSError:
         return False

@@ -11,10 +11,10 @@ from typing import Protocol
 from revelio.clock_skew import disagreement
 from revelio.conventions import Convention, Profile, Rule, Use, conventions, signals
 from revelio.discovery.cadence import cadence
-from revelio.discovery.labels import SYSTEM_LABELS, Census, choose_labels, narrow
+from revelio.discovery.labels import SYSTEM_LABELS, Census, narrow
 from revelio.discovery.own_metrics import own_conventions
+from revelio.discovery.uses import uses_of
 from revelio.errors import SourceError
-from revelio.identity import KIND_OF_LABEL, Identity, Naming, naming_of
 from revelio.profile_settings import ProfileSettings
 
 LOOKBACK_S = 900.0
@@ -23,13 +23,19 @@ LOOKBACK_S = 900.0
 NOTHING = "nothing that measures it is there"
 """Why a signal is missing where no convention that has it was found; what to add may follow."""
 
+ONLY_EXPORTERS = "only exporters tell it, of themselves"
+"""Likewise, where nothing but what watches the system has it."""
+
 HINTS = 3
 """The most ways to get a signal that a message lists."""
 
-_WATCHES = re.compile(
-    r"((\w+_)?exporter|prometheus|alertmanager|grafana|jaeger|loki|tempo|thanos|mimir|cortex|promtail|pushgateway"
-    r"|victoriametrics|kube_state_metrics)_build_info|otelcol_process_uptime(_total|_seconds_total)?|flower_worker_online"
+_MONITORS = re.compile(
+    r"(prometheus|alertmanager|grafana|jaeger|loki|tempo|thanos|mimir|cortex|promtail|pushgateway|victoriametrics)_build_info"
+    r"|otelcol_process_uptime(_total|_seconds_total)?"
 )
+"""Metrics by which a program is known to keep or collect what others tell: it is no part of the system."""
+
+WATCHES = re.compile(rf"{_MONITORS.pattern}|((\w+_)?exporter|kube_state_metrics)_build_info|flower_worker_online")
 """Metrics by which a program is known to watch others: its own memory and threads are no part of what it watches."""
 
 _PART = re.compile(r"_(bucket|count|sum)$")
@@ -62,32 +68,24 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     wanted = {c.name: found for c in (*_candidates(settings), *own) if (found := _rules(c, names))}
     census, notes = _census(ask, wanted, known, settings)
     where = narrow(census, project, settings.selector, known)
-    exporters = _exporter_jobs(ask, names, where.everywhere)
-    uses, named = [], dict[str, set[str]]()
-    for name, rules in wanted.items():
-        convention = known[name]
-        rows = where.rows(name, census)
-        labels, why = choose_labels(convention, rows, settings.component)
-        notes += [why] if why else []
-        watched = [f'job!~"{"|".join(exporters)}"'] if convention.of_process and exporters else []
-        for label in labels:
-            only = ",".join(([label.only] if label.only else []) + watched)
-            uses.append(Use(name, label.name, tuple(r.id for r in rules), where.matchers(name), only))
-            named.setdefault(label.name, set()).update(rows.values(label.name))
-    peers = {x for use in uses for r in wanted[use.convention] for x in r.labels if x in KIND_OF_LABEL} - named.keys()
-    namings = [n for label, values in named.items() if (n := naming_of(label, values))]
-    namings += [Naming(label, KIND_OF_LABEL[label]) for label in sorted(peers)]
+    exporters = _jobs_of(ask, {c.exporter for c in conventions().values()} & names | _matching(WATCHES, names), where.everywhere)
+    monitors = _jobs_of(ask, _matching(_MONITORS, names), where.everywhere)
+    used = uses_of(wanted, known, census, where, exporters, settings)
+    types = _types(ask)
     beat, told = cadence(ask, settings, next(iter([*("up",) * ("up" in names), *_probes(wanted)]), ""))
+    two = _of_two_types(types, used.uses, known)
     profile = Profile(
         product,
         beat,
-        tuple(uses),
-        Identity(tuple(namings), tuple(sorted(settings.names.items()))),
-        tuple(dict.fromkeys([*notes, *where.notes, *told, *_types(ask, uses, known), *_clock(ask, now)])),
+        tuple(used.uses),
+        used.identity(wanted, settings),
+        tuple(dict.fromkeys([*notes, *used.notes, *where.notes, *told, *two, *_clock(ask, now)])),
         now,
         own=own,
+        counters=frozenset(metric for metric, kinds in types.items() if kinds == {"counter"}),
+        monitors=tuple(monitors),
     )
-    return replace(profile, missing=tuple(_missing(profile, names)))
+    return replace(profile, missing=tuple(_missing(profile, names, used.by_exporters)))
 
 
 def _product(ask: Ask) -> str:
@@ -164,29 +162,39 @@ def _sort(rows: list[tuple[dict[str, str], float]], into: dict[str, list[tuple[d
             into[name].append((labels, count))
 
 
-def _exporter_jobs(ask: Ask, names: frozenset[str], where: str) -> list[str]:
-    """Jobs whose processes speak of another program, or watch the system as Prometheus itself does."""
-    told = sorted({c.exporter for c in conventions().values() if c.exporter} & names | set(filter(_WATCHES.fullmatch, names)))
+def _matching(pattern: re.Pattern[str], names: frozenset[str]) -> set[str]:
+    return set(filter(pattern.fullmatch, names))
+
+
+def _jobs_of(ask: Ask, told: set[str], where: str) -> list[str]:
+    """Jobs whose processes speak of another program, or watch the system as Prometheus itself does, by metrics that tell it."""
     if not told:
         return []
-    metrics = "|".join(told)
+    metrics = "|".join(sorted(told))
     rows = _vector(ask, f'count by (job) ({{__name__=~"{metrics}"{"," + where if where else ""}}})')
     return sorted({labels["job"].replace("|", ".") for labels, _ in rows if labels.get("job")})
 
 
-def _types(ask: Ask, uses: list[Use], known: Mapping[str, Convention]) -> list[str]:
-    """A sentence on each metric that is of two types: its rate is right for one of them only."""
+def _types(ask: Ask) -> dict[str, set[str]]:
+    """The types of each metric; nothing where it does not tell them."""
     try:
         found = _data(ask.get("/api/v1/metadata", {"limit_per_metric": "4"}))
     except SourceError:
-        return []
+        return {}
+    told = found if isinstance(found, dict) else {}
+    return {
+        str(metric): {str(one.get("type")) for one in kinds if isinstance(one, dict)} - {"unknown", "None"}
+        for metric, kinds in told.items()
+        if isinstance(kinds, list)
+    }
+
+
+def _of_two_types(types: Mapping[str, set[str]], uses: list[Use], known: Mapping[str, Convention]) -> list[str]:
+    """A sentence on each metric that is of two types: its rate is right for one of them only."""
     needed = {m for use in uses for r in known[use.convention].rules if r.id in use.rules for m in r.metrics}
     told = []
-    if not isinstance(found, dict):
-        return []
-    for metric in sorted({m if m in found else _PART.sub("", m) for m in needed} & set(found)):
-        kinds = {str(one.get("type")) for one in found[metric] if isinstance(one, dict)} - {"unknown", "None"}
-        if len(kinds) > 1:
+    for metric in sorted({m if m in types else _PART.sub("", m) for m in needed} & set(types)):
+        if len(kinds := types[metric]) > 1:
             told.append(f"{metric} is of several types ({', '.join(sorted(kinds))}): its figures are right for one of them only")
     return told
 
@@ -202,8 +210,8 @@ def _clock(ask: Ask, now: float) -> list[str]:
     return [told] if told else []
 
 
-def _missing(profile: Profile, names: frozenset[str]) -> list[tuple[str, str]]:
-    """Why each signal that is not there is missing."""
+def _missing(profile: Profile, names: frozenset[str], watchers: set[str]) -> list[tuple[str, str]]:
+    """Why each signal that is not there is missing; ``watchers`` are conventions that exporters alone follow."""
     told = []
     for signal in signals():
         if signal in profile.rules:
@@ -215,7 +223,8 @@ def _missing(profile: Profile, names: frozenset[str]) -> list[tuple[str, str]]:
             reason = f"{convention.title} is there without {lacking[0]}" if lacking else f"{convention.title} has no series of it"
         else:
             hints = list(dict.fromkeys(c.hint for c, _ in known if c.hint))[:HINTS]
-            reason = "; ".join([NOTHING, *([" or ".join(hints)] if hints else [])])
+            nothing = ONLY_EXPORTERS if any(c.name in watchers for c, _ in known) else NOTHING
+            reason = "; ".join([nothing, *([" or ".join(hints)] if hints else [])])
         told.append((signal, reason))
     return told
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import lzma
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +21,15 @@ from revelio.incidents.dataset import Dataset
 from revelio.retrieval import IncidentVectors, Item
 from revelio.retrieval.faiss_index import FaissIndex
 from revelio.retrieval.imported_questions import ImportedQuestions, lexical_index, words
+from revelio.training.alert_texts import AlertText, read_alert_texts
 from revelio.types import Evidence, Incident, Origin, Query, QueryTemplate, Recommendation, Window
 
 AMONG = ("all", "system", "others")
 """Which past incidents are searched: all, those of the same system, those of other systems."""
 _LARGEST_RUN = 50
 _CUT = 10
+OTHER = ", other encoder"
+"""Ends the names of methods that use the second report encoder."""
 Matrix = NDArray[np.float32]
 
 
@@ -57,7 +58,7 @@ class FoundQueries:
 
 @dataclass(frozen=True, slots=True)
 class _Past:
-    """One incident: its first report, the vectors of both, and what the answer said first."""
+    """One incident: its first report, the vectors of both by each encoder, and what the answer said first."""
 
     id: str
     system: str
@@ -65,8 +66,8 @@ class _Past:
     split: str
     cause: str
     report: str
-    said: Floats
-    vector: Floats
+    said: tuple[Floats, ...]
+    vector: tuple[Floats, ...]
     suspect: frozenset[str]
     title: str
 
@@ -77,21 +78,22 @@ def nearest_causes(
     recommend: Callable[[Incident], Recommendation],
     vectors: IncidentVectors,
     progress: Progress = lambda what, done, total: None,
+    other: IncidentVectors | None = None,
 ) -> tuple[NearestCause, ...]:
     """Each incident with a fault against all others, except those of its own run; by split of the incident asked about.
 
     Methods: ``retrieval`` as served, ``report`` by the report's vector alone, ``bm25`` by its words, and ``scan``, which compares
-    words, suspect and first query within the system, as earlier versions did.
+    words, suspect and first query within the system, as earlier versions did. With ``other``, the first two by its report
+    encoder as well.
     """
-    past = list(_past(dataset, catalog, recommend, vectors, progress))
+    encoders = {"": vectors} | ({OTHER: other} if other else {})
+    past = list(_past(dataset, catalog, recommend, tuple(encoders.values()), progress))
     if not past:
         raise DatasetError(f"{dataset.folder}: no incident with a fault")
-    scores: dict[str, Callable[[], Matrix]] = {
-        "retrieval": lambda: _by_index(past),
-        "report": lambda: np.stack([p.said for p in past]) @ np.stack([p.said for p in past]).T,
-        "bm25": lambda: _by_words(past),
-        "scan": lambda: _by_scan(past),
-    }
+    scores: dict[str, Callable[[], Matrix]] = {"bm25": lambda: _by_words(past), "scan": lambda: _by_scan(past)}
+    for i, name in enumerate(encoders):
+        scores[f"retrieval{name}"] = partial(_by_index, [(p.id, p.vector[i], p.system) for p in past])
+        scores[f"report{name}"] = partial(_by_cosine, np.stack([p.said[i] for p in past]))
     found = []
     for method, score in scores.items():
         matrix = score()
@@ -103,25 +105,25 @@ def nearest_causes(
     return tuple(found)
 
 
-def found_queries(pairs: Path, text: TextEncoder) -> tuple[FoundQueries, ...]:
+def found_queries(pairs: Path, text: TextEncoder, other: TextEncoder | None = None) -> tuple[FoundQueries, ...]:
     """Texts against the bodies of the queries that show them; a query has neither title nor description.
 
-    Half of the subjects (``about``), by hash, is the part on which the method was chosen; the other half is the test.
-    ``pairs`` is JSON Lines with ``text``, ``query`` and ``about``, packed by xz or not; ``DatasetError`` when it is missing or
-    something else.
+    Half of the subjects (``about``), by hash, is the part on which the method was chosen, and which encoders may be trained on;
+    the other half is the test. Methods: ``bm25``, ``cosine`` of the report encoder, ``retrieval`` as served, which adds both up.
+    Raises ``DatasetError`` when ``pairs`` is no file of alerts.
     """
-    parts: dict[str, list[dict[str, str]]] = {"chosen_on": [], "test": []}
-    for pair in _pairs(pairs):
-        odd = int(hashlib.sha256(pair["about"].encode()).hexdigest(), 16) % 2
-        parts["test" if odd else "chosen_on"].append(pair)
-    return tuple(figure for part, some in parts.items() if some for figure in _found(part, some, text))
+    parts: dict[str, list[AlertText]] = {"chosen_on": [], "test": []}
+    for alert in read_alert_texts(pairs):
+        parts["test" if alert.held_back else "chosen_on"].append(alert)
+    encoders = {"": text} | ({OTHER: other} if other else {})
+    return tuple(figure for part, some in parts.items() if some for figure in _found(part, some, encoders))
 
 
 def _past(
     dataset: Dataset,
     catalog: Catalog,
     recommend: Callable[[Incident], Recommendation],
-    vectors: IncidentVectors,
+    vectors: Sequence[IncidentVectors],
     progress: Progress,
 ) -> Iterator[_Past]:
     labelled = [x for x in dataset.read() if x.record.fault and x.split != CONTROLS]
@@ -137,8 +139,8 @@ def _past(
             split=one.split,
             cause=one.record.fault.kind if one.record.fault else "",
             report=incident.report,
-            said=vectors.text.encode([incident.report])[0],
-            vector=vectors.vector(answer),
+            said=tuple(one.text.encode([incident.report])[0] for one in vectors),
+            vector=tuple(one.vector(answer) for one in vectors),
             suspect=frozenset(v for _, v in first.bindings) if first else frozenset(),
             title=first.title if first else "",
         )
@@ -159,18 +161,22 @@ def _same(past: Sequence[_Past], scores: Matrix, among: str) -> list[float]:
     return same
 
 
-def _by_index(past: Sequence[_Past]) -> Matrix:
-    """What the engine gives for each incident; what it does not give is far."""
-    place = {p.id: i for i, p in enumerate(past)}
+def _by_index(past: Sequence[tuple[str, Floats, str]]) -> Matrix:
+    """What the engine gives for each id, vector and system; what it does not give is far."""
+    place = {name: i for i, (name, _, _) in enumerate(past)}
     scores = np.full((len(past), len(past)), -np.inf, dtype=np.float32)
     with tempfile.TemporaryDirectory() as folder:
-        index = FaissIndex(Path(folder) / "incidents", "evaluation", len(past[0].vector))
-        index.rebuild(Item(p.id, p.vector, p.system) for p in past)
-        for i, p in enumerate(past):
-            for only in ({"inside": p.system}, {"outside": p.system}):
-                for hit in index.search(p.vector, _LARGEST_RUN, **only):
+        index = FaissIndex(Path(folder) / "incidents", "evaluation", len(past[0][1]))
+        index.rebuild(Item(*one) for one in past)
+        for i, (_, vector, system) in enumerate(past):
+            for only in ({"inside": system}, {"outside": system}):
+                for hit in index.search(vector, _LARGEST_RUN, **only):
                     scores[i, place[hit.id]] = hit.score
     return scores
+
+
+def _by_cosine(said: Matrix) -> Matrix:
+    return said @ said.T
 
 
 def _by_words(past: Sequence[_Past]) -> Matrix:
@@ -192,34 +198,26 @@ def _by_scan(past: Sequence[_Past]) -> Matrix:
     return scores
 
 
-def _pairs(path: Path) -> Iterator[dict[str, str]]:
-    try:
-        with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
-            for line in file:
-                pair = json.loads(line)
-                yield {name: str(pair[name]) for name in ("text", "query", "about")}
-    except (OSError, ValueError, KeyError, TypeError, lzma.LZMAError) as error:
-        raise DatasetError(f"{path}: no pairs of texts and queries can be read here: {error!r}") from error
-
-
-def _found(part: str, pairs: Sequence[dict[str, str]], text: TextEncoder) -> Iterator[FoundQueries]:
-    bodies = sorted({pair["query"] for pair in pairs})
+def _found(part: str, alerts: Sequence[AlertText], encoders: Mapping[str, TextEncoder]) -> Iterator[FoundQueries]:
+    bodies = sorted({alert.query for alert in alerts})
     place = {body: i for i, body in enumerate(bodies)}
     wanted: dict[str, set[int]] = defaultdict(set)
-    for pair in pairs:
-        wanted[pair["text"]].add(place[pair["query"]])
+    for alert in alerts:
+        wanted[alert.text].add(place[alert.query])
     queries = tuple(
         Query(QueryTemplate(f"imported.{i}", "prometheus", "", "", b, origin=Origin(""))) for i, b in enumerate(bodies)
     )
-    corpus, retrieval = ImportedQuestions(text).corpus(queries), ImportedQuestions(text)
     nothing = Evidence(Window(0.0, 1.0), Window(0.0, 1.0))
     gains: dict[str, list[float]] = defaultdict(list)
-    for said, right in wanted.items():
-        vector = text.encode([said])[0]
-        both = retrieval.scores(Incident("", "", said, 1.0, nothing), queries, vector)
-        gains["retrieval"].append(ndcg(np.zeros(len(queries)) if both is None else both, right))
-        gains["bm25"].append(ndcg(corpus.lexical_scores(said), right))
-        gains["cosine"].append(ndcg(corpus.dense @ vector, right))
+    for name, text in encoders.items():
+        corpus, retrieval = ImportedQuestions(text).corpus(queries), ImportedQuestions(text)
+        for said, right in wanted.items():
+            vector = text.encode([said])[0]
+            both = retrieval.scores(Incident("", "", said, 1.0, nothing), queries, vector)
+            gains[f"retrieval{name}"].append(ndcg(np.zeros(len(queries)) if both is None else both, right))
+            gains[f"cosine{name}"].append(ndcg(corpus.dense @ vector, right))
+            if not name:
+                gains["bm25"].append(ndcg(corpus.lexical_scores(said), right))
     for method, values in gains.items():
         yield FoundQueries(part, method, len(wanted), len(queries), float(np.mean(values)))
 

@@ -21,7 +21,7 @@ class Trained:
 
     def score(self, incident: Incident, queries: tuple[Query, ...]) -> Scores:
         """The ranking as served."""
-        ranking = self.ranker.rank(incident, queries)
+        ranking = self.ranker.rank_after_runs(incident, queries)
         return Scores(np.asarray(ranking.log_probability, dtype=np.float64), ranking.abstain)
 
 

@@ -1,22 +1,29 @@
-"""Saves an alert at once, answers it on another thread, and posts the answer."""
+"""Saves an alert at once, answers it on another thread together with others of its system, and posts the answer."""
 
 from __future__ import annotations
 
 import logging
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
 from revelio.errors import InvalidInputError, RevelioError
 from revelio.integration_settings import AlertSettings
-from revelio.integrations.alert_store import AlertIncident, AlertStore, Outcome
-from revelio.integrations.alerts import Alert
-from revelio.recommend_request import RecommendRequest
+from revelio.integrations.alert_store import CLAIM_S, AlertIncident, AlertStore, Outcome
+from revelio.integrations.alerts import Alert, report_of
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.store import SavedAnswer
 from revelio.time_range import TimeRange
 
 log = logging.getLogger(__name__)
+
+MOST, TOGETHER_S = 500, 60.0
+"""Alerts of one system that wait at the same time, and opened within so many seconds, are one question, up to ``MOST``."""
+PAUSE_S = 5.0
+"""Seconds between an answer about a system and the next question: what comes in meanwhile waits, and is one question."""
 
 
 class Announcer(Protocol):
@@ -40,15 +47,23 @@ class Taken:
 
 
 class AlertHandler:
-    """Handles alerts. Safe to share between threads."""
+    """Handles alerts. Safe to share between threads.
+
+    However many alerts come in, a system is asked about one at a time, with a pause between: each question is about all alerts
+    that waited when it began.
+    """
 
     def __init__(self, settings: AlertSettings, service: Service, store: AlertStore, announcer: Announcer | None = None) -> None:
         """Without an announcer, answers are saved but posted nowhere."""
         self._settings, self._service, self.store, self._announcer = settings, service, store, announcer
         self._work = ThreadPoolExecutor(2, thread_name_prefix="alerts")
+        self._lock, self._closing = threading.Lock(), threading.Event()
+        self._waiting: dict[str, list[int]] = {}
 
     def close(self) -> None:
         """Finish running work; ``resume`` continues the rest after the next start."""
+        with self._lock:
+            self._closing.set()
         self._work.shutdown(wait=True, cancel_futures=True)
 
     def take(self, alert: Alert) -> Taken:
@@ -58,13 +73,44 @@ class AlertHandler:
             if outcome == "resolved":
                 self._work.submit(self._tell_end, incident)
             elif incident.answer_id is None:
-                self._work.submit(self._answer, incident.id)
+                self._queue(incident)
         return Taken(outcome, incident)
 
     def resume(self) -> None:
-        """Answer alerts that a crash left unanswered."""
-        for incident in self.store.waiting():
-            self._work.submit(self._answer, incident)
+        """Answer alerts that a crash left unanswered, at last those that another process was at. Returns after two minutes."""
+        for pause in (0.0, CLAIM_S + 1.0):
+            if self._closing.wait(pause):
+                return
+            for incident in self.store.waiting():
+                self._queue(incident)
+
+    def _queue(self, incident: AlertIncident) -> None:
+        with self._lock:
+            asked = incident.system in self._waiting
+            self._waiting.setdefault(incident.system, []).append(incident.id)
+        if not asked:
+            self._submit(incident.system)
+
+    def _submit(self, system: str) -> None:
+        with self._lock:
+            if not self._closing.is_set():
+                self._work.submit(self._answer_waiting, system)
+
+    def _answer_waiting(self, system: str) -> None:
+        """Answer what waits, and after a pause what came in meanwhile; until then nothing else asks about this system."""
+        with self._lock:
+            now, self._waiting[system] = self._waiting[system][:MOST], self._waiting[system][MOST:]
+            if not now:
+                del self._waiting[system]
+                return
+        try:
+            for group in _together(self.store.claim(now)):
+                self._answer(group)
+        except Exception:
+            log.exception("alerts of %s were not answered", system)
+        pause = threading.Timer(PAUSE_S, self._submit, [system])
+        pause.daemon = True
+        pause.start()
 
     def _system(self, alert: Alert) -> str:
         there = self._service.systems
@@ -77,34 +123,43 @@ class AlertHandler:
             )
         return chosen
 
-    def _answer(self, incident_id: int) -> None:
+    def _answer(self, group: Sequence[AlertIncident]) -> None:
+        ids, last = [i.id for i in group], group[-1]
+        report = last.report if len(group) == 1 else report_of([line for i in group for line in i.report.splitlines()])
         try:
-            incident = self.store.claim(incident_id)
-            if incident is None:
-                return
             try:
-                asked = RecommendRequest(incident.report, incident.system, time=TimeRange(at=incident.opened_at))
-                saved = self._service.recommend(asked)
+                saved = self._service.recommend(RecommendRequest(report, last.system, time=TimeRange(at=last.opened_at)))
             except RevelioError as error:
-                self.store.failed(incident_id, str(error))
+                self.store.failed(ids, str(error))
                 raise
-            self.store.answered(incident_id, saved.id)
-            self._announce(incident, saved)
+            self.store.answered(ids, saved.id)
+            self._announce(group, saved)
         except RevelioError as error:
-            log.warning("alert %d was not answered: %s", incident_id, error)
+            log.warning("alert %d and %d more were not answered: %s", ids[0], len(ids) - 1, error)
         except Exception:
-            log.exception("alert %d was not answered", incident_id)
+            log.exception("alert %d and %d more were not answered", ids[0], len(ids) - 1)
 
-    def _announce(self, incident: AlertIncident, saved: SavedAnswer) -> None:
-        channel = self._settings.slack_channel
-        if self._announcer is None or not channel or not self.store.announce(incident.id, channel):
+    def _announce(self, group: Sequence[AlertIncident], saved: SavedAnswer) -> None:
+        ids, first, channel = [i.id for i in group], group[0], self._settings.slack_channel
+        if self._announcer is None or not channel or not self.store.announce(ids, channel):
             return
-        _, thread = self._announcer.post(channel, f"Alert from {incident.source}: {incident.title}", saved)
-        self.store.announced(incident.id, thread)
+        more = f", and {len(ids) - 1} more of {first.system}" if len(ids) > 1 else ""
+        _, thread = self._announcer.post(channel, f"Alert from {first.source}: {first.title}{more}", saved)
+        self.store.announced(ids, thread)
 
     def _tell_end(self, incident: AlertIncident) -> None:
         try:
-            if self._announcer is not None and incident.channel and incident.thread:
-                self._announcer.add(incident.channel, incident.thread, f"Resolved, says {incident.source}.")
+            if self._announcer is None or not incident.channel or not incident.thread or self.store.open_with(incident):
+                return
+            self._announcer.add(incident.channel, incident.thread, f"Resolved, says {incident.source}.")
         except Exception:
             log.exception("the end of alert %d was not posted", incident.id)
+
+
+def _together(incidents: Sequence[AlertIncident]) -> Iterator[Sequence[AlertIncident]]:
+    """Incidents in the order of their opening, in groups of what opened within ``TOGETHER_S``."""
+    begin = 0
+    for end in range(1, len(incidents) + 1):
+        if end == len(incidents) or incidents[end].opened_at > incidents[begin].opened_at + TOGETHER_S:
+            yield incidents[begin:end]
+            begin = end

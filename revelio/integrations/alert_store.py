@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, or_, select, update
@@ -64,32 +65,40 @@ class AlertStore:
                     continue  # another process opened it first; the next attempt finds it
         raise StoreError("cannot note an alert: several servers tell of it at once; it will be sent again")
 
-    def claim(self, incident: int) -> AlertIncident | None:
-        """The incident, for the one who shall answer it now; None when it is answered or another is at it."""
+    def claim(self, incidents: Collection[int]) -> tuple[AlertIncident, ...]:
+        """Those of the incidents that the caller shall answer now, oldest first: not answered, and no other is at them."""
         now = time.time()
-        waiting = (ALERTS.c.id == incident, ALERTS.c.answer_id.is_(None))
         free = or_(ALERTS.c.claimed_at.is_(None), ALERTS.c.claimed_at < now - CLAIM_S)
-        with as_store_error("take up an alert"), self._engine.begin() as connection:
-            taken = connection.execute(update(ALERTS).where(*waiting, free).values(claimed_at=now, failure=None))
-            return _get(connection, incident) if taken.rowcount else None
+        waiting = select(ALERTS.c.id).where(ALERTS.c.id.in_(incidents), ALERTS.c.answer_id.is_(None), free)
+        with as_store_error("take up alerts"), self._engine.begin() as connection:
+            mine = tuple(connection.execute(waiting.with_for_update()).scalars())
+            connection.execute(update(ALERTS).where(ALERTS.c.id.in_(mine)).values(claimed_at=now, failure=None))
+            rows = connection.execute(select(*_COLUMNS).where(ALERTS.c.id.in_(mine)).order_by(ALERTS.c.opened_at))
+            return tuple(AlertIncident(*row) for row in rows)
 
-    def answered(self, incident: int, answer_id: str) -> None:
-        """Note the answer."""
-        self._note(incident, answer_id=answer_id)
+    def answered(self, incidents: Collection[int], answer_id: str) -> None:
+        """Note their common answer."""
+        self._note(incidents, answer_id=answer_id)
 
-    def failed(self, incident: int, why: str) -> None:
-        """Note why there is no answer; the next repeat of the alert tries again."""
-        self._note(incident, failure=why, claimed_at=None)
+    def failed(self, incidents: Collection[int], why: str) -> None:
+        """Note why there is no answer; the next repeat of an alert tries again."""
+        self._note(incidents, failure=why, claimed_at=None)
 
-    def announce(self, incident: int, channel: str) -> bool:
-        """True for the one who may post the answer to a channel."""
+    def announce(self, incidents: Collection[int], channel: str) -> bool:
+        """True for the one who may post their answer to a channel."""
         with as_store_error("note a post"), self._engine.begin() as connection:
-            mine = update(ALERTS).where(ALERTS.c.id == incident, ALERTS.c.channel.is_(None)).values(channel=channel)
+            mine = update(ALERTS).where(ALERTS.c.id.in_(incidents), ALERTS.c.channel.is_(None)).values(channel=channel)
             return bool(connection.execute(mine).rowcount)
 
-    def announced(self, incident: int, thread: str) -> None:
+    def announced(self, incidents: Collection[int], thread: str) -> None:
         """Note where the answer stands."""
-        self._note(incident, thread=thread)
+        self._note(incidents, thread=thread)
+
+    def open_with(self, incident: AlertIncident) -> bool:
+        """Whether another incident with the same answer is not resolved yet."""
+        others = (ALERTS.c.answer_id == incident.answer_id, ALERTS.c.resolved_at.is_(None))
+        with as_store_error("read the alerts"), self._engine.connect() as connection:
+            return connection.execute(select(ALERTS.c.id).where(*others).limit(1)).first() is not None
 
     def get(self, incident: int) -> AlertIncident:
         """One incident; ``NotFoundError`` when there is none of that id."""
@@ -108,15 +117,16 @@ class AlertStore:
             rows = connection.execute(wanted).all()
         return tuple(AlertIncident(*row) for row in rows)
 
-    def waiting(self) -> tuple[int, ...]:
-        """Ids of open incidents without an answer, oldest first."""
+    def waiting(self) -> tuple[AlertIncident, ...]:
+        """Open incidents without an answer, oldest first."""
         lacking = (ALERTS.c.answer_id.is_(None), ALERTS.c.failure.is_(None), ALERTS.c.open_key.is_not(None))
         with as_store_error("read the alerts"), self._engine.connect() as connection:
-            return tuple(connection.execute(select(ALERTS.c.id).where(*lacking).order_by(ALERTS.c.id)).scalars())
+            rows = connection.execute(select(*_COLUMNS).where(*lacking).order_by(ALERTS.c.id))
+            return tuple(AlertIncident(*row) for row in rows)
 
-    def _note(self, incident: int, **values: Any) -> None:
+    def _note(self, incidents: Collection[int], **values: Any) -> None:
         with as_store_error("note an alert"), self._engine.begin() as connection:
-            connection.execute(update(ALERTS).where(ALERTS.c.id == incident).values(**values))
+            connection.execute(update(ALERTS).where(ALERTS.c.id.in_(incidents)).values(**values))
 
 
 def _begin(connection: Connection, alert: Alert, system: str) -> tuple[AlertIncident | None, Outcome]:
@@ -142,11 +152,19 @@ def _begin(connection: Connection, alert: Alert, system: str) -> tuple[AlertInci
 
 
 def _end(connection: Connection, alert: Alert) -> tuple[AlertIncident | None, Outcome]:
-    known = connection.execute(select(ALERTS.c.id).where(ALERTS.c.open_key == alert.digest)).scalar()
-    if known is None:
-        return None, "ignored"
-    connection.execute(update(ALERTS).where(ALERTS.c.id == known).values(open_key=None, resolved_at=time.time()))
-    return _get(connection, known), "resolved"
+    known = connection.execute(select(ALERTS.c.id, ALERTS.c.started).where(ALERTS.c.open_key == alert.digest)).one_or_none()
+    if known is None or _earlier(alert.started, known.started):
+        return None, "ignored"  # or the end of a run before this one, delivered again
+    connection.execute(update(ALERTS).where(ALERTS.c.id == known.id).values(open_key=None, resolved_at=time.time()))
+    return _get(connection, known.id), "resolved"
+
+
+def _earlier(one: str, other: str) -> bool:
+    """Whether a time in ISO 8601 is before another; False where they cannot be compared."""
+    try:
+        return datetime.fromisoformat(one) < datetime.fromisoformat(other)
+    except (TypeError, ValueError):
+        return False
 
 
 def _get(connection: Connection, incident: int) -> AlertIncident | None:

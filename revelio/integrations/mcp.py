@@ -5,22 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from revelio import __version__
+from revelio.aliases import shows_text
+from revelio.clean_text import printable
 from revelio.errors import InvalidInputError, RevelioError
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.similar_incidents import SimilarIncident
 from revelio.store import SavedAnswer
 from revelio.time_range import parse_time_range
-from revelio.types import Cell, Evidence, RankedQuery, Result, fill
+from revelio.types import Cell, Evidence, RankedQuery, Result
 
 T = TypeVar("T")
 
@@ -46,7 +48,16 @@ AnswerId = Annotated[str, Field(description="The id that recommend gave")]
 QueryId = Annotated[str, Field(description="The id of one of its queries")]
 
 
-class RankedView(BaseModel):
+class _View(BaseModel):
+    """What an assistant is given: texts of other systems in it steer no terminal, and hide nothing from people."""
+
+    @field_validator("*")
+    @classmethod
+    def _shown(cls, value: Any) -> Any:
+        return _printable(value)
+
+
+class RankedView(_View):
     """One query of an answer."""
 
     id: str
@@ -60,7 +71,7 @@ class RankedView(BaseModel):
     because: list[str] = Field(description="The facts that weighed most")
 
 
-class AnswerView(BaseModel):
+class AnswerView(_View):
     """An answer."""
 
     recommendation_id: str
@@ -75,7 +86,7 @@ class AnswerView(BaseModel):
     queries: list[RankedView]
 
 
-class EvidenceView(BaseModel):
+class EvidenceView(_View):
     """The result of a query."""
 
     summary: str
@@ -87,7 +98,7 @@ class EvidenceView(BaseModel):
     truncated: bool
 
 
-class SimilarView(BaseModel):
+class SimilarView(_View):
     """A past incident whose cause people found."""
 
     recommendation_id: str
@@ -105,7 +116,7 @@ class SimilarListView(BaseModel):
     incidents: list[SimilarView]
 
 
-class PlacesView(BaseModel):
+class PlacesView(_View):
     """Live systems and recorded incidents."""
 
     systems: list[str]
@@ -150,11 +161,12 @@ def mcp_server(service: Service) -> MCPServer[None]:
     @server.tool(annotations=_WRITES)
     def run_query(recommendation_id: AnswerId, query_id: QueryId) -> EvidenceView:
         """Run one query of an answer, read only, in that answer's own window, and see its evidence."""
-        return _as_tool_error(
-            lambda: _evidence(
-                service.run(recommendation_id, query_id), service.answer(recommendation_id).recommendation.incident.evidence
-            )
-        )
+
+        def run() -> EvidenceView:
+            saved = service.run(service.answer(recommendation_id), query_id)
+            return _evidence(saved.result(query_id), saved.recommendation.incident.evidence)
+
+        return _as_tool_error(run)
 
     @server.tool(annotations=_READS)
     def similar_incidents(recommendation_id: AnswerId, k: Count = 3) -> SimilarListView:
@@ -182,6 +194,13 @@ def mcp_server(service: Service) -> MCPServer[None]:
     return server
 
 
+def _printable(value: Any) -> Any:
+    """The value, with every text in it made printable."""
+    if isinstance(value, str):
+        return printable(value)
+    return [_printable(part) for part in value] if isinstance(value, list) else value
+
+
 def _ask(service: Service, asked: RecommendRequest) -> SavedAnswer:
     if asked.incident:
         return service.recommend(asked)
@@ -203,7 +222,7 @@ def _as_tool_error(act: Callable[[], T]) -> T:
     try:
         return act()
     except RevelioError as error:
-        raise ToolError(str(error)) from error
+        raise ToolError(printable(str(error))) from error
 
 
 def _answer(saved: SavedAnswer) -> AnswerView:
@@ -216,11 +235,11 @@ def _answer(saved: SavedAnswer) -> AnswerView:
         nothing_wrong=round(answer.no_fault_probability, 4),
         time=list(time_lines(answer)) if saved.recorded is None else [],
         degraded=list(answer.degraded),
-        queries=[_ranked(q) for q in answer.queries],
+        queries=[_ranked(q, answer.incident.evidence) for q in answer.queries],
     )
 
 
-def _ranked(ranked: RankedQuery) -> RankedView:
+def _ranked(ranked: RankedQuery, evidence: Evidence) -> RankedView:
     query = ranked.query
     return RankedView(
         id=query.id,
@@ -228,7 +247,7 @@ def _ranked(ranked: RankedQuery) -> RankedView:
         probability=round(ranked.probability, 4),
         tool=ranked.source or query.template.tool,
         title=query.title,
-        shows=fill(query.template.shows, query.bindings),
+        shows=shows_text(query, evidence),
         text=ranked.text,
         link=ranked.link,
         because=list(dict.fromkeys(fact for factor in ranked.factors for fact in factor.because)),

@@ -139,7 +139,7 @@ def _example(
     """``right`` are indices of outcomes; without any, "no fault" is right."""
     marked = np.zeros(len(encoded.queries) + 1, dtype=np.bool_)
     marked[list(right) or [-1]] = True
-    return TrainingExample(encoded, ranker.base_ranking(encoded, temperature), marked, weight)
+    return TrainingExample(encoded, ranker.rank_without_head(encoded, temperature), marked, weight)
 
 
 def _groups(answers: list[SavedAnswer]) -> Iterator[str]:

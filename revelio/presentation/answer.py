@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from revelio.aliases import others
 from revelio.presentation.cause import CauseKind, cause
 from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.facts import written
@@ -114,6 +115,7 @@ class QueryView(BaseModel):
     title: str
     shows: str
     bindings: dict[str, str]
+    also: dict[str, list[str]] = Field({}, description="By the name of a target, what else sources call it")
     text: str = Field(description="The query in the tool's own language")
     link: str | None
     origin: OriginView | None = Field(None, description="Of a query that was imported from your rules, dashboards or runbooks")
@@ -240,6 +242,7 @@ def query_view(ranked: RankedQuery, evidence: Evidence, *, panels: bool = False)
         title=ranked.query.title,
         shows=fill(template.shows, ranked.query.bindings),
         bindings=dict(ranked.query.bindings),
+        also={name: list(found) for _, name in ranked.query.bindings if (found := others(evidence, name))},
         text=ranked.text,
         link=ranked.link,
         origin=OriginView(credit=template.origin.credit, url=template.origin.url) if template.origin else None,

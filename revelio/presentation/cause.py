@@ -89,7 +89,7 @@ def _consequence(answer: Recommendation, fact: Fact) -> Words:
     if error is not None and fact.since is not None and error[1] >= fact.since:
         later = round(error[1] - fact.since)
         return (f"{error[0]}, the first {f'{format_duration(later * 1000.0)} later' if later else 'at once'}",)
-    users = felt(evidence)
+    users = felt(evidence, answer.incident.report)
     if users is not None:
         return users.words if users.words != fact.words else ()
     others = (fact_of(q, evidence) for q in answer.queries if q.answered and fact.component in _targets(q))

@@ -63,14 +63,15 @@ def _metrics(series: Sequence[Series]) -> list[str]:
 
 
 def _spoken(metric: str, values: Collection[str]) -> str:
-    """A metric's name without its store's prefix and underscores; the label values that follow it stay as they are.
+    """A metric's name without its store's prefix and underscores; the label values that follow it stay as they are, in
+    parentheses where there are several.
 
     A last word that is one of the label ``values`` itself belongs to one series only, so it is no part of the name.
     """
     name, space, labels = metric.partition(" ")
     head, _, last = name.removeprefix("pg_").removeprefix("redis_").rpartition("_")
     name = head if head and last in values else f"{head} {last}".strip()
-    return re.sub(r"\bcpu\b", "CPU", name.replace("_", " ")) + space + labels
+    return re.sub(r"\bcpu\b", "CPU", name.replace("_", " ")) + (f" ({labels})" if " " in labels else space + labels)
 
 
 def _line(name: str, series: Series, baseline: Window, window: Window) -> Line:

@@ -74,7 +74,7 @@ def rerank(ranker: Ranker, incident: Incident, queries: tuple[Query, ...], found
     def given(some: Mapping[int, float]) -> Ranking:
         known = frozenset(some)
         if known not in passes:
-            passes[known] = ranker.ranking(replace(encoded, features=with_found(encoded, some)) if some else encoded, unrun)
+            passes[known] = ranker.rank(replace(encoded, features=with_found(encoded, some)) if some else encoded, unrun)
         return passes[known]
 
     significant = [i for i, signal in found.items() if signal >= SIGNIFICANT]

@@ -123,7 +123,7 @@ def with_joint(ranking: Ranking, encoded: EncodedIncident, joint: NDArray[np.flo
     )
 
 
-def humble(ranking: Ranking, encoded: EncodedIncident) -> Ranking:
+def cap_uncovered_metrics(ranking: Ranking, encoded: EncodedIncident) -> Ranking:
     """The ranking with at most ``OPEN_SHARE`` for metrics that no convention covers, unless nothing else can be asked."""
     known = np.array([not any(r.metric.startswith(OPEN) for r in t.reads) for t in encoded.templates], dtype=bool)
     if known.all() or not known.any():

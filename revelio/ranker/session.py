@@ -21,7 +21,7 @@ from revelio.encoders.static_words import StaticWords
 from revelio.errors import ArtifactError
 from revelio.ranker.head import Head
 from revelio.ranker.retrieved import by_report
-from revelio.ranker.scoring import Calibration, Logits, Ranking, humble, penalized, rank
+from revelio.ranker.scoring import Calibration, Logits, Ranking, cap_uncovered_metrics, penalized, rank
 from revelio.retrieval.imported_questions import ImportedQuestions
 from revelio.types import Incident, Query
 
@@ -92,11 +92,11 @@ class Ranker:
         """Whether a report has a word that the model knows. A model without static words cannot tell, and takes it so."""
         return self._words is None or self._words.knows(report)
 
-    def without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Future[Ranking]:
+    def rank_without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Future[Ranking]:
         """The ranking by the evidence alone, in another thread. Cheap after ``encode``: evidence is encoded once."""
         silent = replace(incident, report="")
         nothing = self._reports.encode([""])[0]
-        return self._aside.submit(lambda: self.ranking(self.encoder.encode(silent, queries, nothing)))
+        return self._aside.submit(lambda: self.rank(self.encoder.encode(silent, queries, nothing)))
 
     def logits(self, encoded: EncodedIncident) -> Logits:
         """One pass of the network."""
@@ -108,26 +108,26 @@ class Ranker:
         tool, template, value, abstain = outputs
         return Logits(tool, template, value, float(abstain[0]))
 
-    def ranking(self, encoded: EncodedIncident, unrun: Logits | None = None) -> Ranking:
+    def rank(self, encoded: EncodedIncident, unrun: Logits | None = None) -> Ranking:
         """Calibrated probabilities, with what the head learned since training.
 
         ``unrun`` are the logits of the same incident before any query was run, where the caller has them.
         """
-        ranking = by_report(self.base_ranking(encoded, unrun=unrun), encoded, encoded.retrieved)
+        ranking = by_report(self.rank_without_head(encoded, unrun=unrun), encoded, encoded.retrieved)
         return ranking if self.head is None else self.head.apply(encoded, ranking)
 
-    def base_ranking(self, encoded: EncodedIncident, temperature: float = 1.0, unrun: Logits | None = None) -> Ranking:
+    def rank_without_head(self, encoded: EncodedIncident, temperature: float = 1.0, unrun: Logits | None = None) -> Ranking:
         """The ranking without a head; a higher ``temperature`` flattens it."""
         logits = unrun if unrun is not None and not encoded.feature("near_run").any() else self.logits(encoded)
-        return humble(rank(encoded, logits, self.calibration, temperature), encoded)
+        return cap_uncovered_metrics(rank(encoded, logits, self.calibration, temperature), encoded)
 
-    def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
+    def rank_after_runs(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
         """Encode and rank; queries that were run did not show the cause. Without candidates: empty, no-fault probability 1."""
         if not queries:
             empty = np.zeros(0, dtype=np.float32)
             return Ranking((), empty, empty, empty, 1.0)
         encoded = self.encode(incident, queries)
-        return penalized(self.ranking(encoded), encoded, np.flatnonzero(encoded.feature("run")))
+        return penalized(self.rank(encoded), encoded, np.flatnonzero(encoded.feature("run")))
 
 
 def network_inputs(incidents: Sequence[EncodedIncident]) -> dict[str, NDArray[Any]]:

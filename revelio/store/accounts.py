@@ -12,8 +12,9 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from revelio.current_actor import Actor
 from revelio.errors import AccessError, InvalidInputError, NotFoundError
-from revelio.store.audit import Actor, audit_row
+from revelio.store.audit import audit_row
 from revelio.store.engine import Database, as_store_error
 from revelio.store.passwords import hash_password, is_password
 from revelio.store.tables import SessionRow, TokenRow, UserRow

@@ -8,16 +8,9 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from revelio.current_actor import Actor
 from revelio.store.engine import Database, as_store_error
 from revelio.store.tables import AuditRow
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """Who acts: a name, and the network address that they act from ("" for the command line)."""
-
-    name: str
-    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

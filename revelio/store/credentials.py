@@ -11,9 +11,10 @@ from typing import cast
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from revelio.current_actor import Actor
 from revelio.errors import InvalidInputError, NotFoundError
 from revelio.store.accounts import ROLES, Person, Role, allows, changing
-from revelio.store.audit import Actor, audit_row
+from revelio.store.audit import audit_row
 from revelio.store.engine import Database, as_store_error
 from revelio.store.tables import SessionRow, TokenRow, UserRow
 

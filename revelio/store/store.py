@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -15,9 +15,10 @@ from sqlalchemy import Row, and_, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from revelio.current_actor import Actor
 from revelio.errors import NotFoundError, StoreError
 from revelio.store.accounts import Accounts
-from revelio.store.audit import Actor, AuditTrail, audit_row
+from revelio.store.audit import AuditTrail, audit_row
 from revelio.store.causes import Causes
 from revelio.store.credentials import Sessions, Tokens
 from revelio.store.engine import Database, as_store_error, check
@@ -70,6 +71,26 @@ class SavedAnswer:
     def given(self) -> int:
         """How many queries the answer had when it was given."""
         return len(self.recommendation.queries) - self.joined
+
+    @property
+    def as_given(self) -> Recommendation:
+        """The answer with the queries that it had when it was given."""
+        return replace(self.recommendation, queries=self.recommendation.queries[: self.given])
+
+    def ranked(self, query_id: str) -> RankedQuery:
+        """One of the answer's queries; ``NotFoundError`` names those there are."""
+        found = next((q for q in self.recommendation.queries if q.query.id == query_id), None)
+        if found is None:
+            there = ", ".join(q.query.id for q in self.recommendation.queries) or "none"
+            raise NotFoundError(f"no query {query_id!r} in this answer; there are: {there}")
+        return found
+
+    def result(self, query_id: str) -> Result:
+        """What one of the answer's queries showed when it was run; ``NotFoundError`` when it was not."""
+        result = self.ranked(query_id).result
+        if result is None:
+            raise NotFoundError(f"{query_id} was not run yet")
+        return result
 
     def said(self, query_id: str | None) -> Feedback | None:
         """The latest feedback on a query, or on the whole answer for None."""
@@ -141,14 +162,17 @@ class Store:
             row = session.get(RecommendationRow, recommendation_id) if recommendation_id.isalnum() else None
             if row is None:
                 raise NotFoundError(f"no answer {recommendation_id!r} is stored here; /history lists those there are")
-            runs = session.scalars(select(RunRow).where(RunRow.recommendation_id == row.id).order_by(RunRow.id)).all()
-            said = session.scalars(
-                select(FeedbackRow).where(FeedbackRow.recommendation_id == row.id).order_by(FeedbackRow.id)
-            ).all()
-            joined = session.scalars(select(JoinedRow).where(JoinedRow.recommendation_id == row.id).order_by(JoinedRow.id)).all()
-            seen = session.get(SnapshotRow, row.snapshot) if row.snapshot else None
-            answer = self._revive(row, seen, joined, runs)
-            return SavedAnswer(row.id, row.saved_at, row.recorded, answer, tuple(_feedback(f) for f in said), len(joined))
+            snapshot = session.get(SnapshotRow, row.snapshot) if row.snapshot else None
+            with _readable(row.id):
+                answer = _answer(row.answer)
+                if row.snapshot:
+                    answer = _with(self._snapshots.read(snapshot.evidence if snapshot else ""), answer)
+                return _with_later(session, SavedAnswer(row.id, row.saved_at, row.recorded, answer))
+
+    def refresh(self, saved: SavedAnswer) -> SavedAnswer:
+        """A loaded answer with all results, feedback and joined queries until now. What was given is not read again."""
+        with as_store_error("read the answer"), Session(self.database.engine) as session, _readable(saved.id):
+            return _with_later(session, replace(saved, recommendation=saved.as_given))
 
     def join(self, recommendation_id: str, ranked: RankedQuery) -> None:
         """Add a query to an answer, so that it can be run and judged; nothing happens when it is there already."""
@@ -181,9 +205,9 @@ class Store:
         self, recommendation_id: str, query_id: str | None, verdict: Verdict, note: str = "", *, by: Actor | None = None
     ) -> Feedback:
         """Keep what a person said: when this returns it is on disk. ``NotFoundError`` when answer or query do not exist."""
-        there = [q.query.id for q in self.load(recommendation_id).recommendation.queries]
-        if query_id is not None and query_id not in there:
-            raise NotFoundError(f"no query {query_id!r} in this answer; there are: {', '.join(there) or 'none'}")
+        saved = self.load(recommendation_id)
+        if query_id is not None:
+            saved.ranked(query_id)
         actor = by or Actor("")
         row = FeedbackRow(
             recommendation_id=recommendation_id,
@@ -241,22 +265,28 @@ class Store:
             told |= {"outcome": answer.outcome, "suspect": _suspect(answer)}
         return HistoryEntry(**told | {"suspect": told["suspect"] or "", "verdict": verdict})
 
-    def _revive(
-        self, row: RecommendationRow, seen: SnapshotRow | None, joined: Sequence[JoinedRow], runs: Sequence[RunRow]
-    ) -> Recommendation:
-        try:
-            recommendation = _answer(row.answer)
-            if row.snapshot:
-                recommendation = _with(self._snapshots.read(seen.evidence if seen else ""), recommendation)
-            given = recommendation.queries
-            later = [_typed(_RANKED.validate_json(j.ranked)[0]) for j in joined]
-            results = {run.query_id: typed(_RESULT.validate_json(run.result)[0]) for run in runs}
-        except ValueError as error:
-            why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-            raise StoreError(f"the stored answer {row.id} cannot be read by this version: {why}") from error
-        everything = (*given, *(replace(q, rank=place) for place, q in enumerate(later, len(given) + 1)))
-        queries = tuple(replace(q, result=results.get(q.query.id, q.result)) for q in everything)
-        return replace(recommendation, queries=queries)
+
+@contextmanager
+def _readable(answer_id: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise StoreError(f"the stored answer {answer_id} cannot be read by this version: {why}") from error
+
+
+def _with_later(session: Session, saved: SavedAnswer) -> SavedAnswer:
+    """The answer as it was given, with the results, feedback and queries that came later."""
+    runs = session.scalars(select(RunRow).where(RunRow.recommendation_id == saved.id).order_by(RunRow.id)).all()
+    said = session.scalars(select(FeedbackRow).where(FeedbackRow.recommendation_id == saved.id).order_by(FeedbackRow.id)).all()
+    joined = session.scalars(select(JoinedRow).where(JoinedRow.recommendation_id == saved.id).order_by(JoinedRow.id)).all()
+    given = saved.recommendation.queries
+    later = [_typed(_RANKED.validate_json(j.ranked)[0]) for j in joined]
+    results = {run.query_id: typed(_RESULT.validate_json(run.result)[0]) for run in runs}
+    everything = (*given, *(replace(q, rank=place) for place, q in enumerate(later, len(given) + 1)))
+    queries = tuple(replace(q, result=results.get(q.query.id, q.result)) for q in everything)
+    answer = replace(saved.recommendation, queries=queries)
+    return replace(saved, recommendation=answer, feedback=tuple(_feedback(f) for f in said), joined=len(joined))
 
 
 def _answer(text: str) -> Recommendation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -16,6 +17,15 @@ class Scope:
     project: str
     window: Window
     baseline: Window
+
+
+PRESENT_S = 120.0
+"""How long after the end of a window what a source knows of now is still of then, in seconds."""
+
+
+def is_past(window: Window) -> bool:
+    """Whether a window ended so long ago that the present state says nothing of it."""
+    return time.time() - window.end > PRESENT_S
 
 
 @dataclass(frozen=True, slots=True)

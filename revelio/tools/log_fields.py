@@ -149,6 +149,8 @@ def canonical(level: str) -> str:
     """A level as one of ERROR, WARNING, INFO, DEBUG, whatever a logger calls it, a number of pino's or of syslog's included."""
     text = level.strip()
     lower = text.lower()
+    if text in _LETTERS:
+        return _LETTERS[text]
     if lower in _CANONICAL:
         return _CANONICAL[lower]
     if lower in _OTHERS:
@@ -159,6 +161,11 @@ def canonical(level: str) -> str:
             return next(name for least, name in _PINO if number >= least)
         return "ERROR" if number <= 3 else "WARNING" if number == 4 else "INFO"
     return level_of(text) if text else ""
+
+
+def begins_with_level(text: str) -> bool:
+    """Whether a line begins with the letter of its level, as klog writes them."""
+    return _KLOG.match(text) is not None
 
 
 def read_line(text: str, at: float, labels: Mapping[str, str], source: str) -> Line:

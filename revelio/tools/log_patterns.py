@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from revelio.types import Entity, LogPattern
 
@@ -90,6 +90,27 @@ def phrases(pattern: str) -> tuple[str, ...]:
         whole = whole.rpartition(" ")[0]
     said = tuple(part.strip() for part in _PLACEHOLDER.split(whole) if len(re.findall(r"\w+", part)) > 1)
     return said if sum(len(re.findall(r"\w+", part)) for part in said) >= _WORDS else ()
+
+
+def recounted(patterns: Sequence[LogPattern], counts: Mapping[int, tuple[float, float]]) -> tuple[LogPattern, ...]:
+    """The patterns, of some (by their place) with how many lines say their phrases in baseline and window, in order.
+
+    Patterns of one component that have the same phrases share their counts as their samples do.
+    """
+    alike: dict[tuple[Entity, tuple[str, ...]], list[int]] = defaultdict(list)
+    for i in counts:
+        alike[patterns[i].entity, phrases(patterns[i].pattern)].append(i)
+    known = dict(enumerate(patterns))
+    for members in alike.values():
+        sampled = [sum(patterns[i].baseline_count for i in members), sum(patterns[i].count for i in members)]
+        for i in members:
+            one, (before, now) = patterns[i], counts[i]
+            shares = [
+                part / max(of, 1) if of else 1.0 / len(members)
+                for part, of in zip((one.baseline_count, one.count), sampled, strict=True)
+            ]
+            known[i] = replace(one, count=round(now * shares[1]), baseline_count=round(before * shares[0]))
+    return ordered(known.values())
 
 
 def ordered(patterns: Iterable[LogPattern]) -> tuple[LogPattern, ...]:

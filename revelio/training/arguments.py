@@ -55,6 +55,8 @@ class TrainArguments:
     """Ids of incidents of other splits to add to the training set, for few-shot studies."""
     fine_tune: int = 3
     """Maximal epochs of fine-tuning the report encoder; 0 keeps the published encoder."""
+    pairs: tuple[Path, ...] = ()
+    """Files of alert texts with their expressions, to fine-tune the report encoder on as well."""
     factors: Literal[1, 2, 3] = 3
     """Softmaxes per probability; fewer than three are ablations."""
     blind_to: tuple[str, ...] = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from revelio.ranker.artifact import Manifest
 
 _CARD = """# {name}
@@ -15,7 +17,7 @@ Ranks debugging queries for a bug report: P(tool | report, evidence) x P(templat
 | superposed incidents (two faults at once) | {superposed:.0f} |
 | networks in the ensemble | {members:.0f} |
 | out-of-fold top-1 / top-3 of the networks (train split, cross-validated) | {top1} / {top3} |
-| report encoder | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), int8 ONNX |
+| report encoder | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), int8 ONNX{sources} |
 | calibration | abstain slope {slope:.2f}, offset {offset:.2f} |
 
 Figures on the frozen test splits, with the baselines: `revelio eval --baselines`.
@@ -30,8 +32,8 @@ It sees only what the configured tools report for the window and the baseline be
 """
 
 
-def model_card(manifest: Manifest) -> str:
-    """Markdown."""
+def model_card(manifest: Manifest, sources: Sequence[str] = ()) -> str:
+    """Markdown. ``sources`` are those of the alerts that the report encoder was trained on."""
     metrics = manifest.metrics
     return _CARD.format(
         name=manifest.name,
@@ -40,6 +42,7 @@ def model_card(manifest: Manifest) -> str:
         seed=manifest.seed,
         incidents=metrics.get("train_incidents", 0.0),
         superposed=metrics.get("superposed", 0.0),
+        sources=f"; trained on alerts of {', '.join(sources)} as well" if sources else "",
         members=metrics.get("members", 1.0),
         reports=metrics.get("train_reports", 0.0),
         top1=metrics.get("held_out_top1", "not measured"),

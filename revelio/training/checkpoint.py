@@ -24,7 +24,7 @@ class Progress:
 
 
 def save(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, key: str) -> None:
-    """Save a checkpoint. ``key`` identifies data and arguments; a checkpoint with another key is not resumed."""
+    """Save a checkpoint. ``key`` identifies data and arguments; one of another key cannot be resumed."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items() if isinstance(value, Tensor)}
@@ -41,14 +41,16 @@ def save(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progres
 
 
 def resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, key: str) -> Progress | None:
-    """Load the state into model and optimizer; None without a checkpoint of this ``key``."""
+    """Load the state into model and optimizer; None without a checkpoint. ``ArtifactError`` for one of another ``key``."""
     if not path.is_file():
         return None
     try:
         with safe_open(path, framework="pt") as file:
             meta = file.metadata() or {}
             if meta.get("key") != key:
-                return None
+                raise ArtifactError(
+                    f"{path}: made with other arguments or another dataset; repeat those, or delete it to start over"
+                )
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a mapping
     except SafetensorError as error:
         raise ArtifactError(f"{path}: damaged checkpoint: {error}; delete it to start over") from error

@@ -52,27 +52,24 @@ def base_encoder() -> Path:
     return folder
 
 
-class Pooled(nn.Module):
-    """A transformer with mean pooling and unit length, as sentence-transformers defines all-MiniLM-L6-v2."""
+class _Encoder(nn.Module):
+    """A sentence-transformers model whose inputs and output are tensors."""
 
-    def __init__(self, transformer: nn.Module) -> None:
-        """``transformer`` returns a vector for each token."""
+    def __init__(self, model: nn.Module) -> None:
         super().__init__()
-        self.transformer = transformer
+        self._model = model
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Both ``[B, L]``; returns ``[B, D]``."""
-        tokens = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        weight = attention_mask.unsqueeze(-1).to(tokens.dtype)
-        mean = (tokens * weight).sum(1) / weight.sum(1).clamp(min=1e-9)
-        return nn.functional.normalize(mean, dim=-1)
+        """Both ``[B, L]``; returns unit vectors ``[B, D]``."""
+        vectors: Tensor = self._model({"input_ids": input_ids, "attention_mask": attention_mask})["sentence_embedding"]
+        return vectors
 
 
 def export_encoder(source: Path, weights: Path, tokenizer: Path, *, quantize: bool = True) -> None:
     """Write the encoder of a sentence-transformers folder as ONNX (int8 weights when ``quantize``) and its tokenizer."""
-    from transformers import AutoModel  # noqa: PLC0415  takes seconds to import
+    from revelio.training.report_encoder import load  # noqa: PLC0415  takes seconds to import
 
-    model = Pooled(AutoModel.from_pretrained(source, attn_implementation="eager")).eval()
+    model = _Encoder(load(source)).eval()
     sample = torch.ones((2, 16), dtype=torch.int64)
     full = weights.with_suffix(".fp32.onnx")
     axes = {0: "texts", 1: "tokens"}

@@ -27,7 +27,8 @@ from revelio.training.network import Network
 
 PRE_RUN_PROBABILITY = 0.4
 """Share of the batches in which some queries count as run before."""
-CHECKPOINT_EVERY = 10
+CHECKPOINT_SHARE = 0.05
+"""Most seconds of checkpoints per second of training: the state is saved after every epoch that takes long enough for that."""
 
 
 def seeded(seed: int, text: str) -> str:
@@ -61,7 +62,8 @@ def fit(
     path = arguments.out / f"{part}.checkpoint"
     done = checkpoint.resume(path, network, optimizer, key) if arguments.resume else None
     losses, best = (list(done.losses), dict(done.best)) if done else ([], {})
-    wrapped = group.parallel(network)
+    log.resumed(part, len(losses), arguments.epochs)
+    wrapped, saved, unsaved_s, saving_s = group.parallel(network), len(losses), 0.0, 0.0
     for epoch in range(len(losses), arguments.epochs):
         if held and epoch - _best_epoch(losses) >= arguments.patience:
             break
@@ -77,10 +79,14 @@ def fit(
         if held and _best_epoch(losses) == epoch + 1:
             best = {name: value.detach().clone() for name, value in network.state_dict().items()}
         took, saving = time.monotonic() - began, 0.0
-        if (epoch + 1) % CHECKPOINT_EVERY == 0 and group.is_main:
+        unsaved_s += took
+        if group.is_main and saving_s <= CHECKPOINT_SHARE * unsaved_s:
             checkpoint.save(path, network, optimizer, checkpoint.Progress(tuple(losses), best), key)
-            saving = time.monotonic() - began - took
+            saved, unsaved_s, saving_s = len(losses), 0.0, time.monotonic() - began - took
+            saving = saving_s
         log.note(Epoch(part, epoch + 1, arguments.epochs, loss, losses[-1] if held else None, rate, took, saving))
+    if group.is_main and saved < len(losses):
+        checkpoint.save(path, network, optimizer, checkpoint.Progress(tuple(losses), best), key)
     if best:
         network.load_state_dict(best)
     group.barrier()

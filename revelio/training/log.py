@@ -34,34 +34,48 @@ class Epoch:
 class TrainingLog:
     """Appends epochs to ``training.jsonl`` and reports progress; does neither in other processes than the main one."""
 
-    def __init__(self, path: Path | None, progress: Report) -> None:
+    def __init__(self, path: Path | None, progress: Report, epochs: Iterable[Epoch] = ()) -> None:
+        """``epochs`` are those before a resume."""
         self._path = path
         self._progress = progress
-        self._learning = self._saving = 0.0
+        self._epochs = list(epochs)
 
     @property
     def seconds(self) -> float:
         """Seconds of training and checkpoints so far, including those before a resume."""
-        return self._learning + self._saving
+        return sum(epoch.seconds + epoch.checkpoint_seconds for epoch in self._epochs)
 
     @property
     def checkpoint_share(self) -> float:
         """Seconds of checkpoints per second of training."""
-        return self._saving / self._learning if self._learning else 0.0
+        learning = sum(epoch.seconds for epoch in self._epochs)
+        return (self.seconds - learning) / learning if learning else 0.0
 
     @classmethod
     def begin(cls, out: Path, progress: Report, *, is_main: bool, resume: bool) -> TrainingLog:
         """Start a new log, or continue the log of a resumed run."""
         if not is_main:
             return cls(None, lambda what, done, total: None)
-        log = cls(out / LOG, progress)
+        epochs = []
         if not resume:
             (out / LOG).unlink(missing_ok=True)
         elif (out / LOG).is_file():
             for line in (out / LOG).read_text(encoding="utf-8").splitlines():
                 with suppress(ValueError):  # a partial last line of a killed run
-                    log._spent(Epoch(**json.loads(line)))
+                    epochs.append(Epoch(**json.loads(line)))
+        log = cls(out / LOG, progress, epochs)
+        if epochs:
+            log._write()
         return log
+
+    def resumed(self, part: str, epoch: int, of: int) -> None:
+        """A part goes on after that epoch, 0 where it begins: later ones that the log holds are done again."""
+        if epoch:
+            self._progress(f"train {part}, resumed", epoch, of)
+        kept = [e for e in self._epochs if e.part != part or e.epoch <= epoch]
+        if len(kept) < len(self._epochs):
+            self._epochs = kept
+            self._write()
 
     def say(self, what: str, done: int, total: int) -> None:
         """Report progress other than an epoch."""
@@ -77,13 +91,20 @@ class TrainingLog:
 
     def note(self, epoch: Epoch) -> None:
         """Log an epoch and report it."""
-        self._spent(epoch)
+        self._epochs.append(epoch)
         held = "" if epoch.held_out is None else f", held out {epoch.held_out:.3f}"
         self._progress(f"train {epoch.part}, loss {epoch.loss:.3f}{held}", epoch.epoch, epoch.of)
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({k: round(v, 5) if isinstance(v, float) else v for k, v in asdict(epoch).items()}) + "\n")
+                file.write(_line(epoch))
 
-    def _spent(self, epoch: Epoch) -> None:
-        self._learning += epoch.seconds
-        self._saving += epoch.checkpoint_seconds
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        part = self._path.with_suffix(".part")
+        part.write_text("".join(map(_line, self._epochs)), encoding="utf-8")
+        part.replace(self._path)
+
+
+def _line(epoch: Epoch) -> str:
+    return json.dumps({k: round(v, 5) if isinstance(v, float) else v for k, v in asdict(epoch).items()}) + "\n"

@@ -31,10 +31,10 @@ from revelio.training.batch import Example
 from revelio.training.calibrate import Prediction, calibrate, top_shares
 from revelio.training.card import model_card
 from revelio.training.distributed import ProcessGroup, process_group
+from revelio.training.encoder_note import EncoderNote, copy_note, read_note, write_note
 from revelio.training.ensemble import Ensemble
 from revelio.training.examples import examples, learn_reads, superposed_examples
 from revelio.training.export import base_encoder, export_encoder, export_network
-from revelio.training.fine_tune import enough, fine_tune, labelled_texts
 from revelio.training.fit import fit, predict, seeded
 from revelio.training.log import Report as Progress
 from revelio.training.log import TrainingLog
@@ -43,6 +43,7 @@ from revelio.training.practice import Practice
 from revelio.training.simulation import corpus
 from revelio.training.static_words import copy_or_distil
 from revelio.training.superpose import superposed
+from revelio.training.text_pairs import text_pairs
 
 
 def train(
@@ -62,6 +63,16 @@ def train(
         return _train(arguments, data, group, progress)
 
 
+def train_encoder(arguments: TrainArguments, progress: Progress = lambda what, done, total: None) -> EncoderNote:
+    """Train and export the report encoder alone, into a folder that ``TrainArguments.encoder`` takes."""
+    with process_group(arguments.device) as group:
+        dataset = open_datasets(((arguments.dataset, arguments.dataset_catalog), *arguments.others))
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        log = TrainingLog.begin(arguments.out, progress, is_main=group.is_main, resume=arguments.resume)
+        _report_encoder(arguments, dataset, "encoder", group, log)
+        return read_note(arguments.out)
+
+
 def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, progress: Progress) -> artifact.Manifest:
     out = arguments.out
     out.mkdir(parents=True, exist_ok=True)
@@ -71,7 +82,7 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
     catalog = dataset.all_tools(arguments.catalog)
     start = artifact.load_manifest(arguments.start).name if arguments.start else ""
     stable = replace(arguments, resume=False, out=Path(), encoder=None, start=None, catalog=Catalog(()))
-    stable = replace(stable, dataset_catalog=None, others=())
+    stable = replace(stable, dataset_catalog=None, others=(), pairs=())
     key = seeded(arguments.seed, repr(stable) + start + catalog.digest + dataset.digest)
     text = _report_encoder(replace(arguments, encoder=arguments.encoder or arguments.start), dataset, key, group, log)
     tools = catalog.tools[::-1]  # of two descriptions of one tool or metric, that of the first dataset holds
@@ -128,7 +139,7 @@ def _train(arguments: TrainArguments, dataset: Dataset, group: ProcessGroup, pro
         export_network(network, text.dimension, len(FEATURES), len(COMPONENT), out / artifact.RANKER_WEIGHTS)
         artifact.save_texts(out, text, [*tool_texts.values(), *map(template_words, catalog.templates)])
         artifact.save_null_distributions(out, distributions)
-        (out / artifact.CARD).write_text(model_card(manifest), encoding="utf-8")
+        (out / artifact.CARD).write_text(model_card(manifest, read_note(out).sources), encoding="utf-8")
         artifact.save_manifest(out, manifest)
         for leftover in out.glob("*.checkpoint"):
             leftover.unlink()
@@ -219,14 +230,22 @@ def _report_encoder(arguments: TrainArguments, dataset: Dataset, key: str, group
         if group.is_main:
             shutil.copyfile(arguments.encoder / artifact.REPORT_WEIGHTS, weights)
             shutil.copyfile(arguments.encoder / artifact.TOKENIZER, tokenizer)
+            copy_note(arguments.encoder, arguments.out)
     elif not (arguments.resume and weights.is_file() and tokenizer.is_file()):
         source, tuned = base_encoder(), arguments.out / "encoder"
-        told = labelled_texts(dataset.read("train")) if arguments.fine_tune else []
-        if enough(told):
-            fine_tune(source, told, tuned, arguments, key, group, log)
+        pairs, trained = {}, {}
+        if arguments.fine_tune:
+            incidents = log.each("collect texts for the report encoder", dataset.read("train"))
+            pairs = text_pairs(incidents, dataset.all_tools(arguments.catalog), arguments.pairs)
+        if pairs:
+            log.say("measure the published report encoder", 0, 1)
+            from revelio.training.report_encoder import train_report_encoder  # noqa: PLC0415  takes ten seconds to import
+
+            trained = train_report_encoder(source, pairs, tuned, arguments, key, group, log)
             source = tuned
         if group.is_main:
             log.say("export the report encoder", 0, 1)
+            write_note(arguments.out, trained, arguments.pairs)
             export_encoder(source, weights, tokenizer, quantize=arguments.quantize)
             shutil.rmtree(tuned, ignore_errors=True)
     group.barrier()

@@ -10,9 +10,11 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from revelio.catalog import bundled_catalog
-from revelio.cli.discovery import ALWAYS, Finder, Found
-from revelio.cli.init import settings_text
+from revelio.cli.discovery import ALWAYS, Finder, Found, Project
+from revelio.cli.settings_file import settings_text
 from revelio.discovery.machine import Engine
+from revelio.errors import SourceError
+from revelio.tools.probe import Seen
 from revelio.tools.registry import probes
 from tests.foreign.programs import free_port
 from tests.tools.programs import program, running
@@ -60,7 +62,7 @@ def test_each_product_is_found_at_its_usual_port_and_taken_for_no_other(
 
 
 def test_what_is_usually_there_and_is_not_stands_in_the_file_as_a_comment(machine: Serve) -> None:
-    written = settings_text("shop", "shop", Finder(bundled_catalog()).here())
+    written = settings_text("shop", Project("shop"), Finder(bundled_catalog()).here())
     for product in ALWAYS:
         assert f'# [systems."shop".backends.{product}]' in written
 
@@ -87,12 +89,24 @@ def test_indices_that_an_agent_ships_to_are_named(machine: Serve, httpserver: HT
     assert found.settings == {"index": "filebeat-*"}
 
 
+def test_a_product_that_is_told_apart_leaves_no_other_one_at_its_place(machine: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine(3306, "127.0.0.1:3306")
+
+    def seen(catalog: object, product: str, url: str) -> Seen:
+        if product != "mariadb":
+            raise SourceError(product, "does not answer like it")
+        return Seen("MariaDB: put in a user", False)
+
+    monkeypatch.setattr("revelio.cli.discovery.seen_at", seen)
+    assert [one.name for one in Finder(bundled_catalog()).here() if one.detail != "not found"] == ["mariadb"]
+
+
 def test_what_wants_a_password_stands_in_the_file_as_a_comment_that_says_so(machine: Serve, httpserver: HTTPServer) -> None:
     httpserver.expect_request("/loki/api/v1/labels").respond_with_json({"message": "who are you?"}, status=401)
     machine(3100, f"127.0.0.1:{httpserver.port}")
     [loki] = [one for one in Finder(bundled_catalog()).here() if one.tool == "loki"]
     assert not loki.up and "HTTP 401" in loki.detail
-    written = settings_text("shop", "shop", [loki])
+    written = settings_text("shop", Project("shop"), [loki])
     assert '# [systems."shop".backends.loki]' in written and "HTTP 401" in written
 
 
@@ -134,7 +148,7 @@ def test_a_grafana_that_wants_a_login_leaves_its_data_source_to_be_filled_in(mac
     machine(3100, f"127.0.0.1:{httpserver.port}")
     machine(3000, f"127.0.0.1:{httpserver.port}")
     found = up(Finder(bundled_catalog()).here())
-    written = settings_text("shop", "shop", list(found.values()))
+    written = settings_text("shop", Project("shop"), list(found.values()))
     assert f'\ngrafana = "http://127.0.0.1:{httpserver.port}"\n# datasource = ""' in written
 
 
@@ -153,7 +167,7 @@ def test_a_context_whose_server_is_gone_is_named(machine: Serve, tmp_path: Path,
 def test_ports_that_containers_publish_are_those_of_what_listens_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     from revelio.discovery.machine import addresses
 
-    monkeypatch.setattr("revelio.discovery.machine._listens", lambda port: port == 13100)
+    monkeypatch.setattr("revelio.discovery.machine.listens", lambda port: port == 13100)
     assert addresses((3100,), Engine(1, {}, {3100: (13100, 13101)})) == ("127.0.0.1:13100",)
     assert addresses((3100,), None) == ()
 

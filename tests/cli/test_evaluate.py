@@ -25,7 +25,7 @@ class Knows:
     name: str = "knows"
     text: TextEncoder = field(default_factory=HashingEncoder)
 
-    def rank(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
+    def rank_after_runs(self, incident: Incident, queries: tuple[Query, ...]) -> Ranking:
         score = np.array(
             [-0.1 if q.id.startswith("meter.cpu") and ("container", "cart") in q.bindings else -5.0 for q in queries]
         )

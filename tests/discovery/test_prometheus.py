@@ -133,6 +133,21 @@ def test_the_process_of_an_exporter_is_no_component() -> None:
     assert use(found(ask), "process").only == 'job!~"redis"'
 
 
+def test_signals_that_exporters_alone_tell_of_themselves_are_missing_for_that_reason() -> None:
+    exporter = {"job": "redis-exporter", "instance": "a"}
+    profile = found(holding(redis_exporter=[exporter], go_runtime=[exporter]))
+    assert dict(profile.missing)["runtime_threads"].startswith("only exporters tell it, of themselves")
+
+
+def test_names_that_series_carry_beside_each_other_are_of_one_component() -> None:
+    compose = "container_label_com_docker_compose_service"
+    containers = [{compose: "driver", "name": "own-driver"}, {compose: "db", "name": "own-db"}, {compose: "cart", "name": "kart"}]
+    spans = [{"service": "own-driver"}, {"service": "kart"}]
+    profile = found(holding(cadvisor=containers, opentelemetry_http=spans))
+    assert profile.identity.component("service", "kart") == "cart"
+    assert {("own-driver", "driver"), ("kart", "cart")} <= set(profile.identity.also)
+
+
 def test_what_watches_the_system_is_no_part_of_it() -> None:
     jobs = [{"job": j, "instance": j} for j in ("cart", "prometheus", "node")]
     ask = holding(go_runtime=jobs)
@@ -143,6 +158,13 @@ def test_what_watches_the_system_is_no_part_of_it() -> None:
         "cart_build_info": [jobs[0]],
     }
     assert use(found(ask), "go-runtime").only == 'job!~"node|prometheus"'
+    assert found(ask).monitors == ("prometheus",), "what an exporter says of another program is evidence"
+
+
+def test_counters_that_their_names_do_not_tell_are_known_by_their_type() -> None:
+    ask = holding(nginx_exporter=[{"job": "nginx", "instance": "n"}])
+    ask.types = {"nginx_connections_accepted": ["counter"], "nginx_connections_active": ["gauge"]}
+    assert found(ask).counters == {"nginx_connections_accepted"}
 
 
 def test_a_metric_of_two_types_is_said() -> None:

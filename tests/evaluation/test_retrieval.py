@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import lzma
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from revelio.encoders.report import HashingEncoder, OnnxEncoder
+from revelio.encoders.report import Floats, HashingEncoder, OnnxEncoder
 from revelio.errors import DatasetError
-from revelio.evaluation.retrieval import NearestCause, found_queries, ndcg, nearest_causes
+from revelio.evaluation.retrieval import OTHER, NearestCause, found_queries, ndcg, nearest_causes
 from revelio.incidents.dataset import open_dataset
 from revelio.incidents.exchange import FaultRecord, Record
 from revelio.retrieval import IncidentVectors
@@ -108,3 +108,29 @@ def test_words_and_meaning_together_find_more_queries_than_either() -> None:
     found = {(one.part, one.method): one.ndcg10 for one in found_queries(Path(PAIRS), encoder)}
     for part in ("chosen_on", "test"):
         assert found[part, "retrieval"] > max(found[part, "bm25"], found[part, "cosine"])
+
+
+def test_a_second_encoder_is_measured_beside_the_first(tmp_path: Path) -> None:
+    records = (
+        faulty("a1", "cpu", "limit", "checkout is slow"),
+        faulty("a2", "cpu", "limit", "checkout is slow today"),
+        faulty("b1", "deploy", "image", "no pictures"),
+    )
+    data = open_dataset(made.dataset(tmp_path / "data", *records))
+    first, second = IncidentVectors(ENCODER, {}), IncidentVectors(Blind(), {})
+    found = nearest_causes(data, made.catalog(tmp_path), bare, first, other=second)
+    shares = {one.method: one.same_cause for one in found if one.among == "all"}
+    assert shares["report"] == pytest.approx(2 / 3)
+    assert shares[f"report{OTHER}"] < shares["report"]
+    assert shares[f"retrieval{OTHER}"] == shares["retrieval"]
+
+    (tmp_path / "p.jsonl").write_text(json.dumps({"text": "heat too high", "query": "heat > 5", "about": "heat"}))
+    methods = [one.method for one in found_queries(tmp_path / "p.jsonl", ENCODER, Blind())]
+    assert sorted(methods) == sorted(["bm25", "cosine", "retrieval", f"cosine{OTHER}", f"retrieval{OTHER}"])
+
+
+class Blind(HashingEncoder):
+    """Sees no difference but for "pictures", which it takes for "slow today"."""
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        return super().encode(["a" if "pictures" in t or "today" in t else "b" for t in texts])

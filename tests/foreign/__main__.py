@@ -27,6 +27,7 @@ def main() -> int:
     record.add_argument("app", choices=list(APPLICATIONS))
     record.add_argument("--part", default="1/1", help="of so many machines side by side")
     record.add_argument("--most", type=int, help="no more faults than these; 0 looks at it in health")
+    record.add_argument("--faults", nargs="*", metavar="NAME", help="these faults alone, by their names")
     record.add_argument("--quick", action="store_true", help="short times, for a look")
     record.add_argument("--folder", type=Path, default=FOLDER)
     record.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
@@ -81,7 +82,7 @@ def _record(words: argparse.Namespace) -> int:
         machine = Machine(Programs(Path(name)))
         times = campaign.QUICK if words.quick else campaign.WHOLE
         try:
-            campaign.run(app, machine, words.folder, times, campaign.steps(app, part, parts, words.most))
+            campaign.run(app, machine, words.folder, times, campaign.steps(app, part, parts, words.most, words.faults))
         finally:
             machine.close()
     return 0

@@ -152,11 +152,14 @@ class Campaign:
         return [r for r in records if r.fault and not r.id.endswith("-late") and r.opened_at > self.started]
 
 
-def steps(app: Application, part: int, parts: int, most: int | None = None) -> list[Fault | str]:
-    """A part of its faults, every second of which has a healthy moment before it."""
+def steps(
+    app: Application, part: int, parts: int, most: int | None = None, names: Sequence[str] | None = None
+) -> list[Fault | str]:
+    """A part of its faults, or of those that are named; every second of them has a healthy moment before it."""
+    faults = [fault for fault in app.faults() if names is None or fault.name in names]
     found: list[Fault | str] = [] if most != 0 else ["healthy-1"]
     healthy = 0
-    for number, fault in enumerate(app.faults()[:most]):
+    for number, fault in enumerate(faults[:most]):
         if number % 2 == 0 and healthy < 4:
             healthy += 1
             found.append(f"healthy-{healthy}")

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 
 from revelio.conventions import conventions, signals
+from revelio.discovery.prometheus import WATCHES
 from tests.foreign.machine import PROMETHEUS
 
 MADE_BY_PROMETHEUS = {"up", "scrape_duration_seconds"}
@@ -47,11 +48,13 @@ class Exposed:
 
 
 def signals_of(pages: list[str]) -> set[str]:
-    """The signals whose metrics stand on exporters' pages."""
-    lines = (line for page in pages for line in page.splitlines())
-    metrics = {re.split(r"[{ ]", line)[0] for line in lines if line and line[0] != "#"} | MADE_BY_PROMETHEUS
+    """The signals whose metrics stand on exporters' pages; what exporters tell of their own processes is none."""
+    on_pages = [{re.split(r"[{ ]", line)[0] for line in page.splitlines() if line and line[0] != "#"} for page in pages]
+    exporters = {c.exporter for c in conventions().values() if c.exporter}
+    watched = {m for metrics in on_pages if not metrics & exporters and not any(map(WATCHES.fullmatch, metrics)) for m in metrics}
+    metrics = {m for page in on_pages for m in page} | MADE_BY_PROMETHEUS
     spoken = [c for c in conventions().values() if not c.marker or c.marker in metrics]
-    return {rule.signal for c in spoken for rule in c.rules if metrics.issuperset(rule.metrics)}
+    return {r.signal for c in spoken for r in c.rules if (watched if c.of_process else metrics).issuperset(r.metrics)}
 
 
 def exposed(folder: Path, revelio: Callable[..., subprocess.CompletedProcess[str]]) -> Exposed:

@@ -12,6 +12,7 @@ from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
 from revelio.incidents.exchange import Record, read_records
 from revelio.recommender import Recommender, load_recommender
+from revelio.service.pipeline import answer_incident
 from revelio.settings import Settings
 from tests.foreign.exposed import Exposed
 from tests.foreign.recording import Figures, noted
@@ -40,7 +41,7 @@ class Asked:
 
 def ask(recommender: Recommender, record: Record, figures: Figures | None) -> Asked:
     """Rank the candidates of an incident for its first report."""
-    answer = recommender.recommend(record.incident(), len(candidates(recommender.catalog, inventory(record.evidence))))
+    answer = answer_incident(record.incident(), recommender, len(candidates(recommender.catalog, inventory(record.evidence))))
     grades = {(x.template, x.bindings): x.grade for x in record.labels if x.proven}
     ranks = [q.rank for q in answer.queries if grades.get((q.query.template.id, q.query.bindings)) == 3]
     silent = set(figures.empty) if figures else set()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.time_range import TimeRange
 from revelio.types import Recommendation

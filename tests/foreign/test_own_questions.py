@@ -13,8 +13,8 @@ import pytest
 
 from revelio.import_settings import ImportSettings
 from revelio.import_sources import import_questions
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.settings import Backend, Settings, SystemSettings
 from tests.foreign.backfill import SCRAPE_S, Written, prometheus_with_history
 from tests.foreign.programs import Programs
@@ -74,7 +74,7 @@ def service() -> Iterator[Service]:
 
 
 def test_an_imported_rule_with_data_is_ranked_and_credited(service: Service) -> None:
-    answer = service.rank(RecommendRequest("orders wait too long in the warehouse", "shop", k=20, run=True))
+    answer = service.rank(RecommendRequest("orders wait too long in the warehouse", "shop", k=20, run=20))
     own = [q for q in answer.queries if q.query.template.origin]
     told = [f"{q.rank}. {q.probability:.2f} {q.query.title}" for q in answer.queries[:4]]
     print(f"\n{told}, no fault {answer.no_fault_probability:.2f}")
@@ -93,7 +93,7 @@ def test_a_rule_without_data_is_no_candidate(service: Service) -> None:
 
 
 def test_a_metric_that_no_convention_covers_is_found_by_screening(service: Service) -> None:
-    answer = service.rank(RecommendRequest("orders wait too long in the warehouse", "shop", k=50, run=True))
+    answer = service.rank(RecommendRequest("orders wait too long in the warehouse", "shop", k=50, run=50))
     found = [q for q in answer.queries if q.query.template.id == "prometheus.open_metric"]
     print(f"\n{[(q.rank, q.query.title, q.text) for q in found]}")
     assert {dict(q.query.bindings)["series"] for q in found} == {

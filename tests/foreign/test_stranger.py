@@ -65,7 +65,7 @@ def stranger() -> Iterator[Stranger]:
 def folder(stranger: Stranger, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a stranger typed ``revelio init``."""
     folder = tmp_path_factory.mktemp("stranger")
-    made = revelio(folder, "init", "--prometheus", stranger.url)
+    made = revelio(folder, "init", "--prometheus", stranger.url, "--only")
     assert made.returncode == 0, made.stderr
     return folder
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.hostile.conftest import Serve
 from tests.hostile.tally import Tally
 
-EACH = 60
+EACH = 260
 """Cases of each operation."""
 LEFT_OUT = ("/api/v1/tokens", "/api/v1/users")
 """They would make accounts by the hundred; ``test_requests`` reaches them."""

@@ -1,4 +1,5 @@
-"""A full disk refuses writes with 503 and loses none that it took; a locked database makes only writers wait."""
+"""A full disk refuses writes with 503 and loses none that it took; a locked database makes only writers wait; one that cannot
+be written says so."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ import pytest
 
 from tests.hostile.conftest import Serve
 from tests.hostile.crowd import Crowd
+from tests.hostile.served import Served
 from tests.hostile.tally import Tally
 from tests.hostile.test_kill import ENDED, SETTINGS
 
@@ -66,6 +68,22 @@ def test_a_full_disk(serve: Serve, tally: Tally, small_disk: tuple[int, Path], t
     lost = crowd.lost(tmp_path / "revelio.db")
     tally.add(faults=2, acknowledged=len(crowd.acknowledged), lost=len(lost))
     assert lost == set()
+
+
+def test_a_database_on_a_read_only_disk_is_named(
+    serve: Serve, tally: Tally, small_disk: tuple[int, Path], tmp_path: Path
+) -> None:
+    holder, place = small_disk
+    enter = ["nsenter", "--target", str(holder), "--mount", *_ENTER, f"--wd={tmp_path}", "--"]
+    database = f"sqlite:///{place}/revelio.db"
+    assert serve(SETTINGS, folder=tmp_path, wrap=enter, database=database).stop() in ENDED
+    subprocess.run([*enter, "mount", "-o", "remount,ro", str(place)], check=True)
+    server = Served(tmp_path, tally, SETTINGS, wrap=enter, database=database)
+    with pytest.raises(AssertionError, match=r"cannot be opened: .*Read-only file system.*check the setting `database`"):
+        server.start()
+    server.client.close()
+    server.look()
+    tally.add(faults=1)
 
 
 def test_a_locked_database_makes_nobody_wait_who_does_not_write(serve: Serve, tally: Tally) -> None:

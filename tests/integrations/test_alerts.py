@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,10 +17,17 @@ from revelio.integrations import alertmanager, grafana, pagerduty
 from revelio.integrations.alert_handler import AlertHandler
 from revelio.integrations.alert_store import AlertStore
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.settings import Settings
+from revelio.store import SavedAnswer
 from tests.integrations.alerting import SOURCES, Server, again, payload, resolved, serving
 from tests.integrations.fake_slack import FakeSlack
 from tests.integrations.slack_app import slack_settings
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("revelio.integrations.alert_handler.PAUSE_S", 0.05)
 
 
 @pytest.fixture
@@ -81,7 +91,7 @@ def test_repeats_and_the_end_belong_to_one_incident(server: Server, service: Ser
     assert server.send(source, resolved(source)) == {"outcome": "ignored", "incident": None}
     late = server.send(source, payload(source))
     assert (late["outcome"], late["incident"]["id"]) == ("repeated", first)  # delivered late, not begun anew
-    assert len(server.incidents()) == 1 and len(service.history()) == 1
+    assert len(server.incidents()) == 1 and len(service.store.history()) == 1
     assert server.incidents()[0]["resolved_at"] is not None
 
 
@@ -92,6 +102,15 @@ def test_alert_that_comes_back_is_a_new_incident(server: Server, source: str) ->
     second = server.send(source, again(source, "2026-09-22T07:00:00Z"))
     assert second["outcome"] == "opened" and second["incident"]["id"] != first
     assert {server.answered(i["id"])["id"] for i in server.incidents()} == {first, second["incident"]["id"]}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_end_of_an_earlier_run_that_is_delivered_again_ends_no_later_run(server: Server, source: str) -> None:
+    server.send(source, payload(source))
+    assert server.send(source, resolved(source))["outcome"] == "resolved"
+    later = server.send(source, again(source, "2027-09-22T07:00:00Z"))["incident"]["id"]
+    assert server.send(source, resolved(source))["outcome"] == "ignored"
+    assert server.answered(later)["resolved_at"] is None
 
 
 def test_sources_do_not_share_incidents(server: Server) -> None:
@@ -115,6 +134,73 @@ def test_answer_is_posted_to_slack_once_and_its_end_below_it(settings: Settings,
         assert slack.messages[2].thread == root.ts and "Resolved" in slack.messages[2].words
 
 
+def numbered(number: int, status: str = "firing") -> dict[str, Any]:
+    """One of several alerts that Alertmanager does not group."""
+    sent = payload("alertmanager") if status == "firing" else resolved("alertmanager")
+    sent |= {"groupKey": f"group {number}"}
+    sent["alerts"] = [sent["alerts"][0] | {"annotations": {"summary": f"number {number} is slow"}}]
+    return sent
+
+
+def test_alerts_that_come_in_meanwhile_are_one_question_and_one_post(
+    settings: Settings, service: Service, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, begun, go_on = service.recommend, threading.Event(), threading.Event()
+
+    def held(request: RecommendRequest) -> SavedAnswer:
+        begun.set()
+        assert go_on.wait(12)
+        return ask(request)
+
+    monkeypatch.setattr(service, "recommend", held)
+    with serving(settings, service, slack_settings(slack), slack_channel="C9") as server:
+        first = server.send("alertmanager", numbered(0))["incident"]["id"]
+        assert begun.wait(12)
+        others = [server.send("alertmanager", numbered(n))["incident"]["id"] for n in range(1, 31)]
+        go_on.set()
+        answers = [server.answered(n)["recommendation_id"] for n in (first, *others)]
+        assert len(set(answers[1:])) == 1 and answers[0] != answers[1]
+        report = service.answer(answers[1]).recommendation.incident.report.splitlines()
+        assert "number 1 is slow" in report[0] and report[-1] == "and 20 more"
+        slack.wait(lambda: len(slack.messages) == 4)
+        root = slack.messages[2]
+        assert "and 29 more of shop" in root.words
+        for n in range(1, 30):
+            server.send("alertmanager", numbered(n, "resolved"))
+        assert len(slack.messages) == 4, "the last one is still open"
+        server.send("alertmanager", numbered(30, "resolved"))
+        slack.wait(lambda: len(slack.messages) == 5)
+        assert slack.messages[4].thread == root.ts
+
+
+def test_alerts_of_another_hour_are_another_question(
+    settings: Settings, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book, left = AlertStore(service.store.database), []
+    for n, at in enumerate((1_000.0, 1_030.0, 9_000.0)):
+        monkeypatch.setattr(time, "time", lambda at=at: at)
+        incident, _ = book.fold(alertmanager.read(numbered(n)), "shop")
+        assert incident is not None
+        left.append(incident.id)
+    monkeypatch.undo()
+    with serving(settings, service) as server:
+        answers = [server.answered(n)["recommendation_id"] for n in left]
+    assert answers[0] == answers[1] != answers[2]
+    assert abs(service.answer(answers[1]).recommendation.incident.opened_at - 1_030.0) < 0.001
+
+
+def test_what_a_crashed_process_was_at_is_answered_once_its_time_is_up(
+    settings: Settings, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("alert_handler", "alert_store"):
+        monkeypatch.setattr(f"revelio.integrations.{module}.CLAIM_S", 0.5)
+    book = AlertStore(service.store.database)
+    left, _ = book.fold(alertmanager.read(payload("alertmanager")), "shop")
+    assert left is not None and book.claim([left.id]) == (left,)
+    with serving(settings, service) as server:
+        assert server.answered(left.id)["recommendation_id"]
+
+
 def test_what_a_crash_left_is_answered_after_the_next_start(settings: Settings, service: Service) -> None:
     book = AlertStore(service.store.database)
     left, _ = book.fold(alertmanager.read(payload("alertmanager")), "shop")
@@ -127,8 +213,8 @@ def test_only_one_process_answers(service: Service) -> None:
     books = [AlertStore(service.store.database) for _ in range(2)]
     incident, _ = books[0].fold(alertmanager.read(payload("alertmanager")), "shop")
     assert incident is not None
-    assert [book.claim(incident.id) is not None for book in books] == [True, False]
-    assert [book.announce(incident.id, "C1") for book in books] == [True, False]
+    assert [len(book.claim([incident.id])) for book in books] == [1, 0]
+    assert [book.announce([incident.id], "C1") for book in books] == [True, False]
 
 
 def test_answer_that_failed_is_tried_again_with_the_next_repeat(
@@ -210,7 +296,7 @@ def test_intake_closes_with_work_in_hand(service: Service, settings: Settings) -
     taken = intake.take(alertmanager.read(payload("alertmanager")))
     intake.close()
     assert taken.incident is not None
-    assert intake.store.get(taken.incident.id).answer_id or intake.store.waiting() == (taken.incident.id,)
+    assert intake.store.get(taken.incident.id).answer_id or [i.id for i in intake.store.waiting()] == [taken.incident.id]
 
 
 def test_secrets_in_an_alert_are_masked_before_they_are_kept(service: Service) -> None:

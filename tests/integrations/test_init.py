@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import time
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,9 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from revelio.catalog import bundled_catalog
-from revelio.cli.discovery import ALWAYS, Finder, Found, project_of
-from revelio.cli.init import quoted, settings_text
+from revelio.cli import init
+from revelio.cli.discovery import ALWAYS, Finder, Found, Project, projects_of
+from revelio.cli.settings_file import quoted, settings_text
 from revelio.conventions import conventions, recorded_profile
 from tests.cli.made import CommandLine
 
@@ -35,7 +38,7 @@ def backends() -> Iterator[HTTPServer]:
         return Response(json.dumps(body), content_type="application/json")
 
     def marks(request: Request, label: str) -> list[dict[str, str]]:
-        found = re.findall(rf'"{label}", "([^"]+)"', request.form["query"])
+        found = re.findall(rf'"{label}", "([^"]+)"', request.values["query"])
         return [labels | {label: mark} for mark in found] or [labels]
 
     def counts(request: Request) -> Response:
@@ -66,7 +69,7 @@ def alone(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     for variable in ("REVELIO_SYSTEMS", "REVELIO_INCIDENTS"):
         monkeypatch.delenv(variable)
     monkeypatch.setattr("revelio.discovery.machine.engine", lambda: None)
-    monkeypatch.setattr("revelio.discovery.machine._listens", lambda port: False)
+    monkeypatch.setattr("revelio.discovery.machine.listens", lambda port, host="": False)
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
     return revelio
 
@@ -116,13 +119,94 @@ def test_a_source_that_is_none_is_refused(alone: CommandLine, wrong: str, why: s
     assert ran.code == 1 and why in ran.err
 
 
-def test_file_that_is_there_stays_without_force(alone: CommandLine, backends: HTTPServer) -> None:
-    Path("revelio.toml").write_text("port = 9000\n", encoding="utf-8")
-    kept = alone("init", "--prometheus", backends.url_for("/"))
-    assert kept.code == 1 and "--force" in kept.err
-    assert Path("revelio.toml").read_text(encoding="utf-8") == "port = 9000\n"
-    assert alone("init", "--prometheus", backends.url_for("/"), "--force").code == 0
-    assert "systems" in Path("revelio.toml").read_text(encoding="utf-8")
+def test_a_second_look_keeps_what_was_edited_and_adds_what_is_new(alone: CommandLine, backends: HTTPServer) -> None:
+    url = backends.url_for("/").rstrip("/")
+    assert alone("init", "--prometheus", url).code == 0
+    path = Path("revelio.toml")
+    edited = (
+        path.read_text(encoding="utf-8").replace("# port = 8000", "port = 9000").replace(f'link = "{url}"', 'link = "http://p"')
+    )
+    path.write_text(f"{edited}# our own note\n", encoding="utf-8")
+    ran = alone("init", "--prometheus", url, "--source", f"jaeger={url}")
+    assert ran.code == 0 and "prometheus: kept." in ran.err and "jaeger: added." in ran.err
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(f"{edited}# our own note\n")
+    assert set(tomllib.loads(text)["systems"]["shop"]["backends"]) == {"prometheus", "jaeger"}
+    assert alone("init", "--prometheus", url, "--source", f"jaeger={url}").code == 0
+    assert path.read_text(encoding="utf-8") == text
+    assert alone("init", "--prometheus", url, "--force").code == 0
+    assert "our own note" not in path.read_text(encoding="utf-8")
+
+
+def test_another_application_is_added_beside_the_first(alone: CommandLine, backends: HTTPServer) -> None:
+    url = backends.url_for("/").rstrip("/")
+    assert alone("init", "--prometheus", url).code == 0
+    assert alone("init", "--prometheus", url, "--system", "forum", "--project", "forum").code == 0
+    systems = tomllib.loads(Path("revelio.toml").read_text(encoding="utf-8"))["systems"]
+    assert {name: system["project"] for name, system in systems.items()} == {"shop": "shop", "forum": "forum"}
+    unclear = alone("init", "--jaeger", url)
+    assert unclear.code == 1 and "--system" in unclear.err
+
+
+def test_a_backend_that_was_absent_is_added_when_it_is_there(alone: CommandLine, backends: HTTPServer) -> None:
+    absent = settings_text(
+        "shop", Project("shop"), [Found("jaeger", "http://127.0.0.1:16686", False, "not found", name="jaeger")]
+    )
+    Path("revelio.toml").write_text(absent, encoding="utf-8")
+    assert alone("init", "--jaeger", backends.url_for("/")).code == 0
+    text = Path("revelio.toml").read_text(encoding="utf-8")
+    assert "not found" not in text and text.count("backends.jaeger]") == 1
+    assert tomllib.loads(text)["systems"]["shop"]["backends"]["jaeger"]["url"] == backends.url_for("/").rstrip("/")
+
+
+@pytest.mark.parametrize("text", ["port = ", "systems = 3", "systems = {shop = {backends = {}}}"])
+def test_a_file_that_cannot_be_added_to_stays_as_it_is(alone: CommandLine, backends: HTTPServer, text: str) -> None:
+    Path("revelio.toml").write_text(text, encoding="utf-8")
+    ran = alone("init", "--prometheus", backends.url_for("/"))
+    assert ran.code == 1 and ("--force" in ran.err or "by hand" in ran.err)
+    assert Path("revelio.toml").read_text(encoding="utf-8") == text
+
+
+def test_sources_beside_the_one_that_is_named_are_found(
+    alone: CommandLine, backends: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = {16686: (f"localhost:{backends.port}",), 9090: ("127.0.0.1:9",)}
+    monkeypatch.setattr("revelio.discovery.machine.addresses", lambda ports, there: places.get(ports[0] if ports else 0, ()))
+    made = alone("init", "--prometheus", backends.url_for("/"), "--json").json
+    assert {b["name"]: b["why"] for b in made["backends"]} == {
+        "prometheus": "named",
+        "jaeger": "at a port that a container publishes",
+    }
+    made = alone("init", "--prometheus", backends.url_for("/"), "--only", "--force", "--json").json
+    assert [b["name"] for b in made["backends"]] == ["prometheus"]
+
+
+def test_usual_ports_of_another_host_are_looked_at(
+    alone: CommandLine, backends: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("revelio.discovery.machine.is_here", lambda host: False)
+    monkeypatch.setattr("revelio.discovery.machine.listens", lambda port, host="": (port, host) == (backends.port, "localhost"))
+    finder = Finder(bundled_catalog())
+    jaeger = {"jaeger": replace(finder.probes["jaeger"], ports=(backends.port,))}
+    monkeypatch.setattr(finder, "probes", {**finder.probes, **jaeger})
+    named = finder.at("prometheus", backends.url_for("/"))
+    assert [(one.name, one.up) for one in finder.beside([named])] == [("jaeger", True)]
+
+
+def test_two_applications_that_share_sources_are_named_with_how_to_choose(alone: CommandLine, backends: HTTPServer) -> None:
+    backends.clear()
+    backends.expect_request("/api/v1/status/buildinfo").respond_with_json({"data": {"version": "2.42.0"}})
+    backends.expect_request("/api/v1/label/project/values").respond_with_json({"data": ["forum", "shop"]})
+    backends.expect_request("/api/v1/label/service/values").respond_with_json({"data": []})
+    counted = [{"metric": {"namespace": "shop"}, "value": [0, "4"]}, {"metric": {"namespace": "forum"}, "value": [0, "2"]}]
+    backends.expect_request("/api/v1/query", method="GET").respond_with_json({"data": {"result": counted}})
+    ran = alone("init", "--prometheus", backends.url_for("/"))
+    assert ran.code == 0 and "There is also forum" in ran.err and "--project forum adds it" in ran.err
+
+
+def test_a_person_at_a_terminal_is_asked_which_application_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})("forums\nforum\n"))
+    assert init._chosen([Project("shop", "named by Loki (4)"), Project("forum")], ask=True) == Project("forum", "chosen")
 
 
 def test_nothing_there_is_said_and_nothing_written(alone: CommandLine) -> None:
@@ -159,15 +243,14 @@ def test_output_to_a_pipe_has_no_colour(alone: CommandLine, backends: HTTPServer
 
 def test_project_that_most_backends_name_is_taken() -> None:
     found = [Found("a", "", True, "", {"x": 1, "y": 1}), Found("b", "", True, "", {"y": 5}), Found("c", "", True, "", {"z": 900})]
-    chosen = project_of(found, bundled_catalog())
-    assert (chosen.name, chosen.others) == ("y", ("z", "x"))
-    assert project_of([], bundled_catalog()).name == ""
+    assert [one.name for one in projects_of(found, bundled_catalog())] == ["y", "z", "x"]
+    assert projects_of([], bundled_catalog()) == ()
 
 
 def test_the_label_on_the_containers_outweighs_the_name_of_a_log_index() -> None:
     found = [Found("elasticsearch", "", True, "", {"rides-logs": 90_000}), Found("containers", "", True, "", {"boutique": 4})]
-    chosen = project_of(found, bundled_catalog())
-    assert (chosen.name, chosen.reason, chosen.others) == ("boutique", "named by Containers (4)", ("rides-logs",))
+    chosen, other = projects_of(found, bundled_catalog())
+    assert (chosen.name, chosen.reason, other.name) == ("boutique", "named by Containers (4)", "rides-logs")
 
 
 def test_data_streams_name_no_project_and_labels_of_documents_do(httpserver: HTTPServer) -> None:
@@ -188,7 +271,7 @@ def test_data_streams_name_no_project_and_labels_of_documents_do(httpserver: HTT
 @given(st.text(), st.text(), st.text())
 def test_any_name_is_written_as_it_is(name: str, project: str, detail: str) -> None:
     found = [Found(tool, url, tool != "jaeger", detail, name=tool) for tool, url in URLS.items()]
-    read = tomllib.loads(settings_text(name, project, found))["systems"][name]
+    read = tomllib.loads(settings_text(name, Project(project), found))["systems"][name]
     assert read["project"] == (project or name)
     assert {t: b["url"] for t, b in read["backends"].items()} == {t: u for t, u in URLS.items() if t != "jaeger"}
 

@@ -93,7 +93,7 @@ async def mistakes(client: Client) -> None:
 
 def test_over_http_from_report_to_feedback(address: str, service: Service) -> None:
     talk(address, whole_story)
-    assert service.answer(service.history()[-1].id).feedback[0].verdict == "found"
+    assert service.answer(service.store.history()[-1].id).feedback[0].verdict == "found"
 
 
 def test_over_http_mistakes_are_told(address: str) -> None:

@@ -69,7 +69,7 @@ def revelio(folder: Path, *words: str) -> str:
 def test_several_sources_are_asked_as_one_system(sources: dict[str, str], tmp_path: Path) -> None:
     """One test, so that the servers start once."""
     named = [word for name, url in sources.items() for word in ("--source", f"{name}={url}")]
-    revelio(tmp_path, "init", "--system", "shop", "--project", "shop", *named)
+    revelio(tmp_path, "init", "--system", "shop", "--project", "shop", "--only", *named)
     settings = tmp_path / "revelio.toml"
     text = settings.read_text(encoding="utf-8")
     for name in ("loki", "loki-payments"):

@@ -43,7 +43,7 @@ def test_mention_in_a_thread_reads_the_thread(http: Http, slack: FakeSlack, serv
     ]
     http.mention("<@U0BOT> incident:shop-0001", thread_ts="1789.1", ts="1789.3")
     assert slack.answer().thread == "1789.1"
-    assert service.history()[0].report == "basket hangs\nfor all?"
+    assert service.store.history()[0].report == "basket hangs\nfor all?"
 
 
 def test_mention_outside_of_a_thread_begins_one(http: Http, slack: FakeSlack) -> None:
@@ -55,7 +55,7 @@ def test_thread_that_may_not_be_read_leaves_the_mention_itself(http: Http, slack
     slack.refuse["conversations.replies"] = "missing_scope"
     http.mention(f"<@U0BOT> {COMMAND}", thread_ts="1789.1")
     slack.answer()
-    assert service.history()[0].report == "the basket hangs"
+    assert service.store.history()[0].report == "the basket hangs"
 
 
 def test_shortcut_asks_about_the_message(http: Http, slack: FakeSlack) -> None:
@@ -125,7 +125,7 @@ def test_verdict_is_kept_and_shown(http: Http, slack: FakeSlack, service: Servic
     slack.wait(lambda: "✔ Found it" in answer.words)
     http.press(answer.button("Not useful", 2), answer.ts)
     slack.wait(lambda: "✔ Not useful" in answer.words)
-    entry = service.history()[0]
+    entry = service.store.history()[0]
     assert [f.verdict for f in service.answer(entry.id).feedback] == ["found", "not_useful"]
     assert USER in answer.words
 

@@ -32,8 +32,8 @@ from werkzeug import Request, Response
 
 from revelio.errors import InvalidInputError
 from revelio.metrics import Metrics
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.settings import BUNDLED, Backend, SystemSettings
 from revelio.telemetry import Workers, start_traces, traced
 from revelio.telemetry_logs import JsonLines, TextLines
@@ -140,7 +140,7 @@ def test_everything_done_for_a_recommendation_is_one_tree_of_spans_and_tells_not
         update={"systems": {"shop": SystemSettings(backends={"prometheus": Backend(url=httpserver.url_for("").rstrip("/"))})}}
     )
     service = Service(settings, recommender=made.stand_in(settings))
-    answer = service.rank(RecommendRequest("the secret report", system="shop", run=True))
+    answer = service.rank(RecommendRequest("the secret report", system="shop", run=5))
     service.close()
     assert answer.queries and not answer.degraded
     spans: dict[int, ReadableSpan] = {s.context.span_id: s for s in finished.get_finished_spans() if s.context}

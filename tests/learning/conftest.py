@@ -13,6 +13,7 @@ from revelio.incidents.exchange import Record
 from revelio.learning.learn import LearnArguments
 from revelio.learning.replay_set import choose
 from revelio.recommender import Recommender, load_recommender
+from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED
 from revelio.store import Store
 from revelio.types import Incident
@@ -65,7 +66,7 @@ def arguments(tmp_path: Path, replay_set: Path) -> LearnArguments:
 
 def confirm(store: Store, base: Recommender, incident: Incident, place: str) -> None:
     """As the page does it: an answer, and a query that showed the cause, among the first five or not."""
-    saved = store.save(base.recommend(incident))
+    saved = store.save(answer_incident(incident, base))
     right = next(q for q in base.candidates(incident) if q.template.id == RIGHT and q.bindings == (("container", place),))
     if right.id not in [q.query.id for q in saved.recommendation.queries]:
         store.join(saved.id, base.find(incident, right.id))

@@ -15,6 +15,7 @@ from revelio.ranker.artifact import load_manifest
 from revelio.ranker.versions import Versions
 from revelio.recommender import Recommender
 from revelio.service import Service
+from revelio.service.pipeline import answer_incident
 from revelio.settings import LearningSettings, Settings
 from revelio.store import Store
 from revelio.types import Incident
@@ -23,20 +24,20 @@ from tests.learning.made import RIGHT, incidents
 
 
 def _place(recommender: Recommender, incident: Incident, container: str) -> int:
-    ranked = recommender.recommend(incident, 1000).queries
+    ranked = answer_incident(incident, recommender, 1000).queries
     return next(q.rank for q in ranked if q.query.template.id == RIGHT and q.query.bindings == (("container", container),))
 
 
 def _calm(recommender: Recommender, fresh: list[tuple[Incident, str]]) -> float:
     """How many of the incidents are expected to hold no fault."""
-    return sum(recommender.recommend(incident).no_fault_probability for incident, _ in fresh)
+    return sum(answer_incident(incident, recommender).no_fault_probability for incident, _ in fresh)
 
 
 def _chances(recommender: Recommender, fresh: list[tuple[Incident, str]]) -> list[float]:
     """How probable the right query of each incident is."""
     found = []
     for incident, container in fresh:
-        ranked = recommender.recommend(incident, 1000).queries
+        ranked = answer_incident(incident, recommender, 1000).queries
         found += [
             q.probability for q in ranked if q.query.template.id == RIGHT and dict(q.query.bindings)["container"] == container
         ]
@@ -79,8 +80,8 @@ def test_twenty_confirmed_incidents_of_a_new_kind_bring_its_query_into_the_first
     assert feedback.after.top3 > feedback.before.top3
     found, _ = max(zip(fresh, before, after, strict=True), key=lambda one: one[1] - one[2])[0]
     assert _calm(learned, fresh) < _calm(base, fresh)
-    answer = learned.recommend(found)
-    assert answer.no_fault_probability < base.recommend(found).no_fault_probability
+    answer = answer_incident(found, learned)
+    assert answer.no_fault_probability < answer_incident(found, base).no_fault_probability
     assert answer.model == attempt.after
     told = [fact for q in answer.queries for f in q.factors for fact in f.because]
     assert "Raised by feedback on earlier answers" in told

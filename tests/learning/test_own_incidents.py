@@ -12,6 +12,7 @@ from revelio.incidents.exchange import Label, Record
 from revelio.learning.own_incidents import adapted
 from revelio.ranker.session import Ranker
 from revelio.recommender import Recommender, load_recommender
+from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED
 from tests.cli.test_foreign_catalog import CATALOG, PLACES, incident
 
@@ -34,7 +35,7 @@ def restarts(number: int) -> Record:
 
 def chance(ranker: Ranker, record: Record, catalog: Catalog) -> float:
     wanted = (record.labels[0].template, record.labels[0].bindings)
-    ranked = Recommender(ranker, catalog).recommend(record.incident(), 100).queries
+    ranked = answer_incident(record.incident(), Recommender(ranker, catalog), 100).queries
     return next(q.probability for q in ranked if (q.query.template.id, q.query.bindings) == wanted)
 
 

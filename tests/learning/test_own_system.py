@@ -15,6 +15,7 @@ from revelio.learning.learn import LearnArguments, learn
 from revelio.ranker.artifact import load_manifest
 from revelio.ranker.versions import Versions
 from revelio.recommender import Recommender, load_recommender
+from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED
 from revelio.store import Store
 from tests.cli.test_foreign_catalog import CATALOG, KINDS, PLACES, incident
@@ -53,7 +54,7 @@ def crashes(numbers: Sequence[int], system: str = "theirs") -> list[Record]:
 def confirm(store: Store, base: Recommender, record: Record, template: str) -> None:
     """As the page does it: an answer, and the query of that template that was found there."""
     asked = replace(record.incident(), id=record.id, opened_at=record.opened_at)
-    saved = store.save(base.recommend(asked, 100))
+    saved = store.save(answer_incident(asked, base, 100))
     right = next(q for q in saved.recommendation.queries if _right(q.query.template.id, q.query.bindings, record, template))
     store.add_feedback(saved.id, right.query.id, "found", "")
 
@@ -64,7 +65,7 @@ def _right(found: str, bindings: tuple[tuple[str, str], ...], record: Record, te
 
 
 def probability(recommender: Recommender, record: Record, template: str) -> float:
-    ranked = recommender.recommend(record.incident(), 100).queries
+    ranked = answer_incident(record.incident(), recommender, 100).queries
     return next(q.probability for q in ranked if _right(q.query.template.id, q.query.bindings, record, template))
 
 
@@ -105,8 +106,8 @@ def test_one_found_query_counts_a_little(theirs: Catalog, base: Recommender, sto
     others = [k for k in KINDS if k != "hog"]
     for number, kind in enumerate(others):
         other = incident(70 + number, kind, "delta", "train")
-        before = base.recommend(other.incident(), 1).queries[0].query.id
-        assert learned(taken, base).recommend(other.incident(), 1).queries[0].query.id == before
+        before = answer_incident(other.incident(), base, 1).queries[0].query.id
+        assert answer_incident(other.incident(), learned(taken, base), 1).queries[0].query.id == before
 
 
 def test_each_of_several_systems_is_compared_alone(theirs: Catalog, base: Recommender, store: Store, tmp_path: Path) -> None:

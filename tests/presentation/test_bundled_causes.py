@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from revelio.catalog import bundled_catalog
@@ -66,15 +68,49 @@ SAID = {
 }
 """Expected, by incident and the query that comes first: its template and the names that it is bound to."""
 
+TWO_FAULTS = [
+    (
+        "travel-435f94bb1ba",
+        "containers.state auth",
+        "Nobody can log in",
+        "auth stopped at 19:34:05 UTC (code 0) and did not start again; 34 of 83 requests for POST /login at gateway failed. "
+        "Next: read what auth logged last before it.",
+    ),
+    (
+        "travel-435f94bb1ba",
+        "prometheus.cpu_of_limit seats",
+        "The seat map does not load",
+        "CPU use of seats against its limit: 140 % (normally 7.8 to 12.7 %, 13 × normal) since 19:33:42 UTC; seats logs "
+        f"“unhandled TimeoutError in GET /free” 10 times, the first 4 s later. {USES.format('seats')}",
+    ),
+    (
+        "travel-8c5db872bca",
+        "prometheus.processes trips",
+        "Searching trips fails",
+        "Threads of trips: 363 threads (normally 12 to 14 threads, 26 × normal) since 20:07:22 UTC; 105 of 169 requests for "
+        "GET /trips at gateway failed. Next: look at what else changed at trips when it began.",
+    ),
+    (
+        "travel-8c5db872bca",
+        "elasticsearch.new_patterns_of booking",
+        "I cannot cancel my booking",
+        "booking logs “unhandled ValueError in POST /accounts/100001/bookings/X76NTLNT/cancellation” 28 times since 20:07:37 "
+        "UTC; 89 of 97 requests for POST /bookings/{reference}/cancel at gateway failed. "
+        f"{LINES.format('booking')}",
+    ),
+]
+"""Expected of incidents with two faults in force, by what the user said."""
 
-def answered(incident_id: str, first: str) -> Recommendation:
+
+def answered(incident_id: str, first: str, report: str = "") -> Recommendation:
     """An answer whose only query is the one named, with the result that it had when the incident was recorded."""
     recorded = RecordedIncidents(BUNDLED / "incidents").get(incident_id)
     template, *names = (first or "containers.all_events").split(" ")
     kept = next(r for r in recorded.results if r.template == template and sorted(v for _, v in r.bindings) == sorted(names))
     query = Query(bundled_catalog().template(template), kept.bindings)
     ranked = RankedQuery(query, 1, 0.9, (), result=kept.result if first else None)
-    return Recommendation(recorded.incident(), (ranked,), 0.0 if first else 0.99, "test")
+    incident = replace(recorded.incident(), report=report) if report else recorded.incident()
+    return Recommendation(incident, (ranked,), 0.0 if first else 0.99, "test")
 
 
 @pytest.mark.parametrize(("asked", "sentence"), SAID.items(), ids=[incident for incident, _ in SAID])
@@ -82,5 +118,14 @@ def test_a_reader_from_another_team_understands_what_is_wrong_and_what_to_do(ask
     assert cause_sentence(answered(*asked)) == sentence
 
 
+@pytest.mark.parametrize(("incident", "first", "report", "sentence"), TWO_FAULTS, ids=[row[1] for row in TWO_FAULTS])
+def test_of_two_faults_the_sentence_tells_what_the_user_complains_of(
+    incident: str, first: str, report: str, sentence: str
+) -> None:
+    assert cause_sentence(answered(incident, first, report)) == sentence
+
+
 def test_every_bundled_incident_has_its_sentence() -> None:
-    assert {incident for incident, _ in SAID} == set(RecordedIncidents(BUNDLED / "incidents").ids())
+    assert {incident for incident, _ in SAID} | {row[0] for row in TWO_FAULTS} == set(
+        RecordedIncidents(BUNDLED / "incidents").ids()
+    )

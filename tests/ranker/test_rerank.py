@@ -15,6 +15,7 @@ from revelio.errors import NotFoundError
 from revelio.ranker.rerank import rerank
 from revelio.ranker.scoring import RUN_PENALTY, Calibration, Logits, Ranking, rank
 from revelio.recommender import Recommender
+from revelio.service.pipeline import answer_incident
 from revelio.types import Finding, Incident, Query, RankedQuery
 from tests.ranker.conftest import PLACES, labelled
 
@@ -38,9 +39,9 @@ class Made:
     def understands(self, report: str) -> bool:
         return report != "x x x"
 
-    def without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Future[Ranking]:
+    def rank_without_report(self, incident: Incident, queries: tuple[Query, ...]) -> Future[Ranking]:
         """CPU of the last place instead of the first, where the report named that one."""
-        ranking = self.ranking(self.encode(incident, queries))
+        ranking = self.rank(self.encode(incident, queries))
         if "named" in incident.report:
             ranking = replace(ranking, log_value=ranking.log_value + np.array([9.0 * place_of(q) for q in queries], np.float32))
         found: Future[Ranking] = Future()
@@ -52,7 +53,7 @@ class Made:
         none = np.zeros(1, np.float32)
         return Logits(none, none, none, 0.0)
 
-    def ranking(self, encoded: EncodedIncident, unrun: Logits | None = None) -> Ranking:
+    def rank(self, encoded: EncodedIncident, unrun: Logits | None = None) -> Ranking:
         self.passes += 1
         own = np.array([3.0 * (q.template.id == "meters.cpu") - 0.5 * place_of(q) for q in encoded.queries])
         value = (encoded.feature("near_signal") * 2.0 - encoded.feature("run") * 4.0 + own).astype(np.float32)
@@ -82,14 +83,14 @@ def learned(incident: Incident, *shown: tuple[RankedQuery, float]) -> Incident:
 
 def rank_changes(recommender: Recommender, incident: Incident, *signals: float, k: int = 3) -> dict[str, str]:
     """Titles in the new order with the words of each, once the first queries showed these signals."""
-    kept = recommender.recommend(incident, k).queries
-    reranked = recommender.rerank(learned(incident, *zip(kept, signals, strict=False)), kept, k)
-    assert [q.rank for q in reranked.recommendation.queries] == list(range(1, len(reranked.rank_changes) + 1))
-    return {q.query.title: m.because for q, m in zip(reranked.recommendation.queries, reranked.rank_changes, strict=True)}
+    kept = answer_incident(incident, recommender, k).queries
+    ranked, changes = recommender.rerank(learned(incident, *zip(kept, signals, strict=False)), kept, k)
+    assert [q.rank for q in ranked.queries] == list(range(1, len(changes) + 1))
+    return {q.query.title: m.because for q, m in zip(ranked.queries, changes, strict=True)}
 
 
 def test_a_result_that_shows_nothing_moves_its_query_down_and_others_up(recommender: Recommender, incident: Incident) -> None:
-    first, *_ = before = [q.query.title for q in recommender.recommend(incident, 3).queries]
+    first, *_ = before = [q.query.title for q in answer_incident(incident, recommender, 3).queries]
     after = rank_changes(recommender, incident, 0.0)
     assert list(after).index(first) > 0
     assert set(before) < set(after)
@@ -98,14 +99,14 @@ def test_a_result_that_shows_nothing_moves_its_query_down_and_others_up(recommen
 
 
 def test_a_result_that_stands_out_is_not_held_against_its_query(recommender: Recommender, incident: Incident) -> None:
-    first = recommender.recommend(incident, 3).queries[0]
+    first = answer_incident(incident, recommender, 3).queries[0]
     after = rank_changes(recommender, incident, 0.9)
     assert next(iter(after)) == first.query.title
     assert after[first.query.title] == "", "its rank did not change"
 
 
 def test_what_comes_up_says_where_from_and_through_which_result(recommender: Recommender, incident: Incident) -> None:
-    first = recommender.recommend(incident, 1).queries[0]
+    first = answer_incident(incident, recommender, 1).queries[0]
     after = rank_changes(recommender, incident, 0.9, k=4)
     neighbour = next(t for t in after if "Memory" in t or "State" in t or "Errors" in t)
     assert after[neighbour].startswith("Was ")
@@ -128,39 +129,39 @@ def test_everything_run_and_standing_out_is_still_a_ranking(made: Made, catalog:
 
 
 def test_factors_of_each_query_multiply_to_its_probability(recommender: Recommender, incident: Incident) -> None:
-    kept = recommender.recommend(incident, 3).queries
-    reranked = recommender.rerank(learned(incident, (kept[0], 0.9), (kept[1], 0.1)), kept, 3)
-    for q in reranked.recommendation.queries:
+    kept = answer_incident(incident, recommender, 3).queries
+    ranked, _ = recommender.rerank(learned(incident, (kept[0], 0.9), (kept[1], 0.1)), kept, 3)
+    for q in ranked.queries:
         assert np.exp(sum(f.log_probability for f in q.factors)) == pytest.approx(q.probability)
-    assert {f.name for f in reranked.recommendation.queries[-1].factors} == {"tool", "template", "values", "results"}
+    assert {f.name for f in ranked.queries[-1].factors} == {"tool", "template", "values", "results"}
 
 
 def test_without_a_finding_nothing_moves(recommender: Recommender, incident: Incident) -> None:
-    kept = recommender.recommend(incident, 3).queries
-    reranked = recommender.rerank(incident, kept, 3)
-    assert reranked.recommendation.queries == kept
-    assert {m.because for m in reranked.rank_changes} == {""}
-    first = recommender.recommend(incident, 3)
-    assert reranked.recommendation.no_fault_probability == first.no_fault_probability > 0.0
+    kept = answer_incident(incident, recommender, 3).queries
+    ranked, changes = recommender.rerank(incident, kept, 3)
+    assert ranked.queries == kept
+    assert {m.because for m in changes} == {""}
+    first = answer_incident(incident, recommender, 3)
+    assert ranked.no_fault_probability == first.no_fault_probability > 0.0
 
 
 def test_what_the_catalog_no_longer_has_comes_last_as_it_was(recommender: Recommender, incident: Incident) -> None:
-    kept = recommender.recommend(incident, 2).queries
+    kept = answer_incident(incident, recommender, 2).queries
     gone = replace(kept[0], query=replace(kept[0].query, bindings=(("container", "gone"),)))
-    reranked = recommender.rerank(learned(incident, (kept[1], 0.9)), (gone, kept[1]), 2)
-    assert (reranked.recommendation.queries[-1].query, reranked.recommendation.queries[-1].probability) == (
+    ranked, changes = recommender.rerank(learned(incident, (kept[1], 0.9)), (gone, kept[1]), 2)
+    assert (ranked.queries[-1].query, ranked.queries[-1].probability) == (
         gone.query,
         gone.probability,
     )
-    assert reranked.rank_changes[-1].because == "Not re-ranked: no longer a candidate"
+    assert changes[-1].because == "Not re-ranked: no longer a candidate"
 
 
 def test_a_query_that_falls_although_its_result_is_anomalous_names_what_explains_more(
     recommender: Recommender, incident: Incident
 ) -> None:
-    kept = recommender.recommend(incident, 12).queries
-    reranked = recommender.rerank(learned(incident, (kept[0], 0.9), (kept[4], 0.9), (kept[11], 0.9)), kept, 12)
-    for query, change in zip(reranked.recommendation.queries, reranked.rank_changes, strict=True):
+    kept = answer_incident(incident, recommender, 12).queries
+    ranked, changes = recommender.rerank(learned(incident, (kept[0], 0.9), (kept[4], 0.9), (kept[11], 0.9)), kept, 12)
+    for query, change in zip(ranked.queries, changes, strict=True):
         ran = query.query.id in {kept[i].query.id for i in (0, 4, 11)}
         if query.rank > change.before:
             assert change.because.startswith(f"Was {change.before}: ")
@@ -178,11 +179,11 @@ def test_many_results_cost_a_bounded_number_of_passes(made: Made, catalog: Catal
 def test_everybody_who_looks_at_the_same_results_gets_one_re_ranking(
     made: Made, recommender: Recommender, incident: Incident
 ) -> None:
-    kept = recommender.recommend(incident, 3).queries
+    kept = answer_incident(incident, recommender, 3).queries
     seen = learned(incident, (kept[0], 0.9), (kept[1], 0.1))
-    first, passes = recommender.rerank(seen, kept), made.passes
+    (_, first), passes = recommender.rerank(seen, kept), made.passes
     other = replace(seen, id="again", findings=seen.findings[::-1])
-    assert recommender.rerank(other, kept).rank_changes == first.rank_changes
+    assert recommender.rerank(other, kept)[1] == first
     assert made.passes == passes
     for changed in (
         learned(incident, (kept[0], 0.9)),
@@ -195,7 +196,7 @@ def test_everybody_who_looks_at_the_same_results_gets_one_re_ranking(
 
 
 def test_a_candidate_is_found_with_its_place_among_all(recommender: Recommender, incident: Incident) -> None:
-    fifth = recommender.recommend(incident, 5).queries[-1]
+    fifth = answer_incident(incident, recommender, 5).queries[-1]
     assert recommender.find(incident, fifth.query.id) == fifth
     with pytest.raises(NotFoundError, match="nothing-like"):
         recommender.find(incident, "nothing-like-it")
@@ -213,7 +214,7 @@ def test_a_dull_result_casts_doubt_on_its_tool_unless_another_of_its_results_sta
     queries = Recommender(made, catalog).candidates(incident)  # type: ignore[arg-type]
     first, second = (i for i in range(len(queries)) if queries[i].template.tool == queries[0].template.tool and i < 2)
     encoded = made.encode(incident, queries)
-    plain = made.ranking(replace(encoded, features=with_found(encoded, {first: 0.0})))
+    plain = made.rank(replace(encoded, features=with_found(encoded, {first: 0.0})))
 
     normal = rerank(made, incident, queries, {first: 0.0})  # type: ignore[arg-type]
     assert _odds(normal.after, second) == pytest.approx(_odds(plain, second) - RUN_PENALTY, abs=1e-3)
@@ -233,5 +234,5 @@ def test_a_dull_result_casts_doubt_on_its_tool_unless_another_of_its_results_sta
 )
 def test_an_answer_says_what_the_report_changed(recommender: Recommender, report: str, effect: str) -> None:
     incident = labelled(990, "hog", "alpha").record.incident(report)
-    said = recommender.recommend(incident).report_effect
+    said = answer_incident(incident, recommender).report_effect
     assert effect in said if effect else not said

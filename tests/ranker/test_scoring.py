@@ -11,7 +11,7 @@ from revelio.candidates import candidates
 from revelio.catalog import Catalog
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
-from revelio.ranker.scoring import OPEN_SHARE, RUN_PENALTY, Calibration, Logits, Ranking, humble, penalized, rank
+from revelio.ranker.scoring import OPEN_SHARE, RUN_PENALTY, Calibration, Logits, Ranking, cap_uncovered_metrics, penalized, rank
 from revelio.types import Blank, Query, QueryTemplate, Reading
 from tests.ranker.conftest import labelled
 
@@ -79,7 +79,9 @@ def test_metrics_of_unknown_meaning_have_a_small_share_whatever_the_network_make
     encoded = QueryEncoder(text, {}, {}).encode(incident, queries, text.encode([incident.report])[0])
     chance = np.array([(1.0 - said) / len(known)] * len(known) + [0.75 * said, 0.25 * said])
     none = np.zeros(len(queries), dtype=np.float32)
-    after = np.exp(humble(Ranking(queries, none, none, np.log(chance).astype(np.float32), 0.0), encoded).log_probability)
+    after = np.exp(
+        cap_uncovered_metrics(Ranking(queries, none, none, np.log(chance).astype(np.float32), 0.0), encoded).log_probability
+    )
     assert after.sum() == pytest.approx(1.0)
     assert after[len(known) :].sum() == pytest.approx(kept, abs=1e-5)
     assert after[-2] / after[-1] == pytest.approx(3.0, rel=1e-4)

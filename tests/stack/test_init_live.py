@@ -28,7 +28,8 @@ def revelio(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_what_init_writes_recommends_at_once_for_an_application_it_was_not_told_of(tmp_path: Path) -> None:
     urls = {tool: str(system_of(APP).backends[tool].url) for tool in TOOLS}
-    started = revelio(tmp_path, "init", "--system", "theirs", *(w for tool, url in urls.items() for w in (f"--{tool}", url)))
+    named = [word for tool, url in urls.items() for word in (f"--{tool}", url)]
+    started = revelio(tmp_path, "init", "--only", "--system", "theirs", *named)
     assert started.returncode == 0, started.stderr
     written = tomllib.loads((tmp_path / "revelio.toml").read_text(encoding="utf-8"))
     assert set(written["systems"]["theirs"]["backends"]) == set(TOOLS)

@@ -21,8 +21,8 @@ from fault_injection.labels import accepted_queries, load_labels
 from fault_injection.spec import Fault
 from revelio.anomaly import SIGNIFICANT
 from revelio.conventions import Cadence
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.settings import load_settings
 from revelio.types import Recommendation
 from testbed.stack.project import find_project
@@ -68,7 +68,7 @@ def test_the_cause_is_among_the_first_three_and_running_it_shows_the_fault(app: 
     with injected(app, fault, DockerEngine(app.project)):
         time.sleep(FELT_S)
         with closing(Service(load_settings())) as service:
-            answer = service.rank(RecommendRequest(report, system="shop", k=3, run=True))
+            answer = service.rank(RecommendRequest(report, system="shop", k=3, run=3))
     assert answer.degraded == ()
     assert any(grade == 3 and signal >= SIGNIFICANT for grade, signal in shown(answer, app, fault)), [
         (q.query.title, q.result.summary if q.result else None) for q in answer.queries

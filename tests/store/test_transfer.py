@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from revelio.errors import InvalidInputError, StoreError
-from revelio.store import Store
-from revelio.store.audit import Actor
+from revelio.store import Actor, Store
 from revelio.store.engine import open_engine
 from revelio.store.transfer import back_up, restore, transfer
 from tests.store.made import ANSWER

@@ -23,6 +23,8 @@ from revelio.types import Evidence, Query, Result, Window
 NOW = 1_700_000_000.0
 SCOPE = Scope("shop", Window(NOW - 30.0, NOW), Window(NOW - 90.0, NOW - 30.0))
 QUICK = Limits(seconds=0.5, rows=50, bytes=200_000)
+PATIENT = Limits(seconds=10.0, rows=50)
+"""For what loads a client first."""
 
 HOSTILE_NAMES = (
     '"}) or vector(1) #',

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.tools.log_patterns import Line, Lines, level_of, mask, mine, phrases
+from revelio.tools.log_patterns import Line, Lines, level_of, mask, mine, phrases, recounted
 from tests.growth import in_proportion
 
 
@@ -95,3 +95,10 @@ def test_a_pattern_is_counted_by_what_all_of_its_lines_say(pattern: str, said: t
 
 def test_a_line_of_an_unknown_source_makes_no_pattern() -> None:
     assert mine([], [Lines((Line(1.0, "", "ERROR", "it failed"),), 1)]) == ()
+
+
+def test_patterns_with_the_same_phrases_share_their_count() -> None:
+    lines = tuple(Line(float(n), "web", "ERROR", f"gateway said no to order {n} {'()' if n % 4 else '(x)'}") for n in range(40))
+    patterns = mine([], [Lines(lines, 400)])
+    found = recounted(patterns, dict.fromkeys(range(len(patterns)), (0.0, 400.0)))
+    assert sorted(p.count for p in found) == [100, 300]

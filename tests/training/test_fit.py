@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +86,35 @@ def test_a_network_that_is_blind_to_a_feature_does_not_change_with_it(known: lis
     assert (before.template == after.template).all()
 
 
+def test_the_state_is_saved_after_the_first_epoch_and_at_the_end(
+    known: list[Example], arguments: TrainArguments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[int] = []
+    monkeypatch.setattr(
+        "revelio.training.checkpoint.save", lambda path, network, optimizer, progress, key: saved.append(len(progress.losses))
+    )
+    fit(known[4:], (), "final", replace(arguments, epochs=6), "key", ALONE, Kept())
+    assert saved[0] == 1
+    assert saved[-1] == 6
+
+
+def test_a_part_that_was_finished_is_not_trained_again(known: list[Example], arguments: TrainArguments) -> None:
+    fit(known[4:], (), "final", replace(arguments, epochs=3), "key", ALONE, Kept())
+    log = Kept()
+    fit(known[4:], (), "final", replace(arguments, epochs=3, resume=True), "key", ALONE, log)
+    assert log.epochs == []
+
+
+def test_a_log_that_was_cut_in_a_line_goes_on_with_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "training.jsonl"
+    log = TrainingLog.begin(tmp_path, lambda what, done, total: None, is_main=True, resume=False)
+    log.note(Epoch("final", 1, 9, 2.0, None, 1e-3, 0.5))
+    path.write_text(path.read_text() + '{"part": "fi')
+    again = TrainingLog.begin(tmp_path, lambda what, done, total: None, is_main=True, resume=True)
+    again.note(Epoch("final", 2, 9, 2.0, None, 1e-3, 0.5))
+    assert [json.loads(line)["epoch"] for line in path.read_text().splitlines()] == [1, 2]
+
+
 def test_a_training_leaves_a_line_for_each_epoch(tmp_path: Path) -> None:
     shown: list[str] = []
     log = TrainingLog.begin(tmp_path, lambda what, done, total: shown.append(what), is_main=True, resume=False)
@@ -96,6 +126,9 @@ def test_a_training_leaves_a_line_for_each_epoch(tmp_path: Path) -> None:
     again = TrainingLog.begin(tmp_path, lambda what, done, total: None, is_main=True, resume=True)
     assert again.seconds == pytest.approx(2.05), "what was spent before counts"
     assert again.checkpoint_share == pytest.approx(0.025)
+    again.resumed("fold-0", 0, 9)
+    assert [line.split('"')[3] for line in (tmp_path / "training.jsonl").read_text().splitlines()] == ["final"]
+    assert again.seconds == pytest.approx(1.55), "what is done again does not count twice"
     TrainingLog.begin(tmp_path, lambda what, done, total: None, is_main=True, resume=False)
     assert not (tmp_path / "training.jsonl").exists()
 

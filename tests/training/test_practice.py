@@ -47,4 +47,4 @@ def test_a_model_is_pretrained_on_simulated_incidents_that_no_fold_holds_out(
 def test_shares_and_numbers_of_simulated_incidents_that_make_no_sense_are_refused(catalog: Catalog, tmp_path: Path) -> None:
     for wrong in ({"simulated": -1}, {"simulated_share": 1.0}, {"pretrain": -1}):
         with pytest.raises(InvalidInputError, match="simulated"):
-            TrainArguments(tmp_path, tmp_path, catalog, **wrong)  # type: ignore[arg-type]
+            TrainArguments(tmp_path, tmp_path, catalog, **wrong)

@@ -23,6 +23,7 @@ from tests.ranker.conftest import labelled
 
 torch = pytest.importorskip("torch")
 
+from revelio.service.pipeline import answer_incident  # noqa: E402
 from revelio.training.arguments import TrainArguments  # noqa: E402
 from revelio.training.ensemble import Ensemble  # noqa: E402
 from revelio.training.export import export_network  # noqa: E402
@@ -35,20 +36,20 @@ def test_a_trained_model_puts_the_right_query_first_on_runs_it_has_not_seen(mode
     for number, (kind, template, place) in enumerate(
         [("hog", "meters.cpu", "gamma"), ("bug", "journal.errors", "alpha"), ("stop", "states.now", "omega")]
     ):
-        answer = recommender.recommend(labelled(900 + number, kind, place).record.incident(), k=3)
+        answer = answer_incident(labelled(900 + number, kind, place).record.incident(), recommender, k=3)
         first = answer.queries[0].query
         assert (first.template.id, first.bindings[0][1]) == (template, place)
 
 
 def test_it_abstains_more_when_nothing_is_wrong(model: Path, catalog: Catalog) -> None:
     recommender = Recommender(load_ranker(model), catalog)
-    calm = recommender.recommend(labelled(990, "none", "beta").record.incident())
-    broken = recommender.recommend(labelled(991, "stop", "beta").record.incident())
+    calm = answer_incident(labelled(990, "none", "beta").record.incident(), recommender)
+    broken = answer_incident(labelled(991, "stop", "beta").record.incident(), recommender)
     assert calm.no_fault_probability > broken.no_fault_probability + 0.3
 
 
 def test_factors_add_up_to_the_probability_and_all_probabilities_to_one(model: Path, catalog: Catalog) -> None:
-    answer = Recommender(load_ranker(model), catalog).recommend(labelled(992, "hog", "beta").record.incident(), k=50)
+    answer = answer_incident(labelled(992, "hog", "beta").record.incident(), Recommender(load_ranker(model), catalog), k=50)
     for ranked in answer.queries:
         assert ranked.probability == pytest.approx(np.exp(sum(f.log_probability for f in ranked.factors)), rel=1e-4, abs=1e-9)
     assert sum(q.probability for q in answer.queries) == pytest.approx(1.0, abs=1e-3)
@@ -58,8 +59,8 @@ def test_the_order_of_candidates_does_not_change_the_ranking(model: Path, catalo
     recommender = Recommender(load_ranker(model), catalog)
     incident = labelled(993, "bug", "delta").record.incident()
     queries = recommender.candidates(incident)
-    there = recommender.recommend(replace(incident, candidates=queries))
-    back = recommender.recommend(replace(incident, candidates=queries[::-1]))
+    there = answer_incident(replace(incident, candidates=queries), recommender)
+    back = answer_incident(replace(incident, candidates=queries[::-1]), recommender)
     assert [q.query.id for q in there.queries] == [q.query.id for q in back.queries]
 
 
@@ -78,7 +79,7 @@ def test_a_name_never_seen_is_ranked_by_what_happens_there(model: Path, catalog:
         series=tuple(replace(s, entity=renamed(s.entity)) for s in evidence.series),
         logs=tuple(replace(p, entity=renamed(p.entity)) for p in evidence.logs),
     )
-    first = Recommender(load_ranker(model), catalog).recommend(replace(incident, evidence=evidence)).queries[0].query
+    first = answer_incident(replace(incident, evidence=evidence), Recommender(load_ranker(model), catalog)).queries[0].query
     assert (first.template.id, first.bindings) == ("meters.cpu", (("container", "zx-91"),))
 
 
@@ -171,8 +172,36 @@ def test_a_resumed_run_ends_in_the_weights_of_an_uninterrupted_one(
     assert (tmp_path / "cut" / "final.1.checkpoint").is_file()
     seen: list[int] = []
     again = train(replace(arguments, resume=True), lambda what, done, total: seen.append(done) if "final.1" in what else None)
-    assert seen[0] == 11
+    assert 1 <= seen[0] <= 12, "resumed after the last epoch that was saved"
+    assert seen[1] == seen[0] + 1
+    lines = [json.loads(line) for line in (tmp_path / "cut" / "training.jsonl").read_text().splitlines()]
+    told = [(line["part"], line["epoch"]) for line in lines]
+    assert sorted(told) == sorted(set(told)), "no epoch comes twice"
+    assert sum(part == "final.0" for part, _ in told) == 15
     assert again.files[RANKER_WEIGHTS] == whole.files[RANKER_WEIGHTS]
+
+
+def test_checkpoints_of_other_arguments_are_refused_and_not_passed_over(
+    model: Path,
+    catalog: Catalog,
+    incidents: list[LabelledIncident],
+    write_dataset: Callable[[list[LabelledIncident]], Path],
+    tmp_path: Path,
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def stop(what: str, done: int, total: int) -> None:
+        if what.startswith("train final.0") and done == 4:
+            raise Killed
+
+    arguments = TrainArguments(
+        write_dataset(incidents[:12]), tmp_path / "m", catalog, device="cpu", epochs=9, folds=0, encoder=model
+    )
+    with pytest.raises(Killed):
+        train(arguments, stop)
+    with pytest.raises(ArtifactError, match=r"final\.0\.checkpoint: made with other arguments"):
+        train(replace(arguments, epochs=8, resume=True))
 
 
 def test_a_dataset_with_nothing_to_learn_from_is_an_error(

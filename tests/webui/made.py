@@ -16,7 +16,7 @@ from revelio.errors import NotFoundError
 from revelio.incidents.exchange import FaultRecord, Record, Report, write_records
 from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange
-from revelio.recommender import Recommender, Reranking
+from revelio.recommender import RankedCandidates, Recommender
 from revelio.retrieval import IncidentVectors
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.types import (
@@ -24,8 +24,8 @@ from revelio.types import (
     Evidence,
     Factor,
     Incident,
+    Query,
     RankedQuery,
-    Recommendation,
     RecordedResult,
     Result,
     Series,
@@ -168,10 +168,11 @@ class StandIn(Recommender):
     def with_head(self, head: Head | None, name: str) -> Recommender:
         return self
 
-    def recommend(self, incident: Incident, k: int = 5) -> Recommendation:
-        found = sorted(
-            candidates(self.catalog, incident.evidence.entities), key=lambda q: "cart" not in dict(q.bindings).values()
-        )
+    def candidates(self, incident: Incident) -> tuple[Query, ...]:
+        return candidates(self.catalog, incident.evidence.entities)
+
+    def rank(self, incident: Incident, queries: tuple[Query, ...], k: int = 5) -> RankedCandidates:
+        found = sorted(queries, key=lambda q: "cart" not in dict(q.bindings).values())
         facts = ("3 of 9 questions would show something", "a metric of cart rose", "the report speaks of cart", "a fourth fact")
         ranked = tuple(
             RankedQuery(
@@ -187,30 +188,28 @@ class StandIn(Recommender):
             for place, (query, share) in enumerate(zip(found[:k], (0.62, 0.21, 0.09, 0.03, 0.008) * 10, strict=False), 1)
         )
         abstain = 0.93 if "all fine" in incident.report else 0.04
-        return Recommendation(incident, ranked, abstain, self.model, incident.evidence.missing, 6.4)
+        return RankedCandidates(ranked, abstain)
 
     def find(self, incident: Incident, query_id: str) -> RankedQuery:
-        for ranked in self.recommend(incident, 50).queries:
+        for ranked in self.rank(incident, self.candidates(incident), 50).queries:
             if ranked.query.id == query_id:
                 return ranked
         raise NotFoundError(f"no query {query_id!r} can be asked about this incident")
 
-    def rerank(self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5) -> Reranking:
+    def rerank(
+        self, incident: Incident, kept: Sequence[RankedQuery], k: int = 5
+    ) -> tuple[RankedCandidates, tuple[RankChange, ...]]:
         """What stands out, what was not run, what shows nothing: in this order, the first ``k`` and whatever was kept."""
         shown = {(f.template, f.bindings): f.signal >= SIGNIFICANT for f in incident.findings}
         had = {q.query.id: q for q in kept}
-        everything = [had.get(q.query.id, q) for q in self.recommend(incident, 50).queries]
+        unrun = self.rank(incident, self.candidates(incident), 50)
+        everything = [had.get(q.query.id, q) for q in unrun.queries]
         key = {True: 0, None: 1, False: 2}
         ordered = sorted(everything, key=lambda q: key[shown.get((q.query.template.id, q.query.bindings))])
         chosen = [q for place, q in enumerate(ordered) if place < k or q.query.id in had]
         queries = tuple(replace(q, rank=place) for place, q in enumerate(chosen, 1))
         moves = tuple(RankChange(q.rank, f"from {q.rank}, the stand-in says") for q in chosen)
-        return Reranking(
-            Recommendation(
-                incident, queries, self.recommend(incident, 1).no_fault_probability, self.model, incident.evidence.missing
-            ),
-            moves,
-        )
+        return RankedCandidates(queries, unrun.no_fault_probability), moves
 
 
 def settings(folder: Path, *records: Record) -> Settings:

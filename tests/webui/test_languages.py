@@ -57,7 +57,7 @@ def data_of(client: TestClient, address: str = "") -> set[str]:
         shown += [[one.name, one.value, one.about] for one in active_settings(service.settings)]
     elif address == "/model":
         shown += [folder, texts_outside(folder.card)]
-    for entry in service.history(100):
+    for entry in service.store.history(100):
         saved = service.answer(entry.id)
         answer = saved.recommendation
         reranked = service.rerank(answer, saved.given)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from revelio.presentation import MoveView, ResultView, recommendation_json, result_view
-from revelio.recommend_request import RecommendRequest
+from revelio.service.request import RecommendRequest
 from revelio.similar_incidents import Scope
 from revelio.store import Feedback, SavedAnswer
 from revelio.store.masking import masked_kinds
@@ -49,7 +49,8 @@ Panels = Annotated[bool, Query(description="Also return how each result is drawn
 def recommend(asked: RecommendationRequest, response: Response, service: ServiceDep) -> AnswerView:
     """Rank the queries that most likely show the root cause behind a report. Name a system or an incident, not both."""
     when = time_range(asked.since, asked.opened_at, asked.window_s, now=time.time())
-    saved = service.recommend(RecommendRequest(asked.report, asked.system, asked.incident, asked.k, asked.run, when))
+    run = asked.k if asked.run else 0
+    saved = service.recommend(RecommendRequest(asked.report, asked.system, asked.incident, asked.k, run, when))
     response.headers["Content-Location"] = f"/api/v1/recommendations/{saved.id}"
     return _view(saved)
 
@@ -114,8 +115,8 @@ def list_similar(
 )
 def run_query(recommendation_id: str, query_id: str, service: ServiceDep, panels: Panels = False) -> ResultView:
     """Run one query, read only, in an answer's window: one of the answer's own, or any that it could have had."""
-    result = service.run(recommendation_id, query_id)
-    return result_view(result, service.answer(recommendation_id).recommendation.incident.evidence, panels=panels)
+    saved = service.run(service.answer(recommendation_id), query_id)
+    return result_view(saved.result(query_id), saved.recommendation.incident.evidence, panels=panels)
 
 
 @api.post(

@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from revelio.current_actor import current_actor
 from revelio.errors import InvalidInputError, NotFoundError, SourceError
 from revelio.service import Service
-from revelio.store import Verdict, allows
+from revelio.store import SavedAnswer, Verdict, allows
 from webui.accounts.identity import person_of
 from webui.api.schemas import MAX_NOTE
 from webui.deps import ServiceDep
@@ -41,7 +41,7 @@ _FIRST = 3
 @router.get("/r/{answer_id}")
 def show(request: Request, answer_id: str, service: ServiceDep, order: str = "", query: str = "") -> Response:
     """An answer, at an address that can be shared; ``query`` is the one whose evidence is shown."""
-    return _page(request, service, answer_id, order, query)
+    return _page(request, service, service.answer(answer_id), order, query)
 
 
 @router.get("/r/{answer_id}/revision")
@@ -81,12 +81,12 @@ async def run(request: Request, answer_id: str, service: ServiceDep) -> Response
     query_id = form.get("query_id", "")
 
     def run_it() -> Response:
-        failure = ""
+        failure, saved = "", service.answer(answer_id)
         try:
-            service.run(answer_id, query_id)
+            saved = service.run(saved, query_id)
         except (SourceError, NotFoundError) as error:
             failure = str(error)
-        return _after(request, service, answer_id, query_id, form.get("order", ""), failure)
+        return _after(request, service, saved, query_id, form.get("order", ""), failure)
 
     return await run_in_threadpool(run_it)
 
@@ -94,7 +94,7 @@ async def run(request: Request, answer_id: str, service: ServiceDep) -> Response
 @router.post("/r/{answer_id}/run-first")
 def run_first(answer_id: str, service: ServiceDep, order: str = "") -> Response:
     """Run the first three at once, or the next three after results; then show the answer re-ranked."""
-    service.run_first(answer_id, _FIRST, by_evidence=order != ORIGINAL)
+    service.run_first(service.answer(answer_id), _FIRST, reranked=order != ORIGINAL)
     return RedirectResponse(f"{_address(answer_id, '')}#cards", 303)
 
 
@@ -126,13 +126,12 @@ async def feedback(request: Request, answer_id: str, service: ServiceDep) -> Res
             service.withdraw_feedback(answer_id, query_id)
         else:
             service.feedback(answer_id, query_id, verdict, note)
-        return _after(request, service, answer_id, query_id, form.get("order", ""))
+        return _after(request, service, service.answer(answer_id), query_id, form.get("order", ""))
 
     return await run_in_threadpool(keep_it)
 
 
-def _after(request: Request, service: Service, answer_id: str, query_id: str, order: str, failure: str = "") -> Response:
-    saved = service.answer(answer_id)
+def _after(request: Request, service: Service, saved: SavedAnswer, query_id: str, order: str, failure: str = "") -> Response:
     if PART in request.headers:
         view = shown(service, saved, order != ORIGINAL)
         both = zip(view.recommendation.queries, view.moved, strict=True)
@@ -143,14 +142,14 @@ def _after(request: Request, service: Service, answer_id: str, query_id: str, or
     if failure:
         if all(q.query.id != query_id for q in saved.recommendation.queries):
             raise NotFoundError(gettext("no query %(id)r in this answer") % {"id": query_id})
-        return _page(request, service, answer_id, order, query_id, (query_id, failure))
-    return RedirectResponse(f"{_address(answer_id, order, query_id)}#query-{query_id}", 303)
+        return _page(request, service, saved, order, query_id, (query_id, failure))
+    return RedirectResponse(f"{_address(saved.id, order, query_id)}#query-{query_id}", 303)
 
 
 def _page(
-    request: Request, service: Service, answer_id: str, order: str, query: str, failure: tuple[str, str] = ("", "")
+    request: Request, service: Service, saved: SavedAnswer, order: str, query: str, failure: tuple[str, str] = ("", "")
 ) -> Response:
-    saved, person = service.answer(answer_id), person_of(request)
+    person = person_of(request)
     page = answer_page(
         service,
         saved,

@@ -14,8 +14,8 @@ from revelio.errors import DatasetError, InvalidInputError, NotFoundError, Revel
 from revelio.health import Health
 from revelio.incidents.recorded import RecordedIncident
 from revelio.progress import Progress, followed
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.store import SavedAnswer
 from revelio.time_range import TimeRange, parse_time_range
 from webui.deps import ServiceDep, health_of
@@ -84,11 +84,10 @@ async def answer(request: Request, service: ServiceDep) -> Response:
             if when != TimeRange() and kind == "incident":
                 raise InvalidInputError(gettext("a recorded incident has its own time; clear the time, or choose a live system"))
             system, incident = (name, None) if kind == "system" else (None, name)
-            question = RecommendRequest(normalize_text(report), system=system, incident=incident, time=when, zone=zone)
+            first = _FIRST if incident is not None else 0  # what was recorded is there at once
+            question = RecommendRequest(normalize_text(report), system, incident, run=first, time=when, zone=zone)
             with followed(waiting):
                 made = service.recommend(question)
-            if incident is not None:  # what was recorded is there at once
-                service.run_first(made.id, _FIRST)
             return PlainTextResponse(f"/r/{made.id}") if waiting else RedirectResponse(f"/r/{made.id}", 303)
         except RevelioError as error:
             if waiting:

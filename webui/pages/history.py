@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from revelio.errors import InvalidInputError
-from revelio.store.history import Found, Judged, Search, asked_systems
+from revelio.store.history import Found, Judged, Search, asked_systems, search_history
 from webui.deps import ServiceDep
 from webui.forms import day_of
 from webui.i18n import gettext
@@ -42,7 +42,7 @@ def history(
     number, refused, found = 1, "", Found((), 0)
     try:
         number = page_number(page)
-        found = service.search(search_of(filters), PER_PAGE, (number - 1) * PER_PAGE)
+        found = search_history(service.store, search_of(filters), limit=PER_PAGE, offset=(number - 1) * PER_PAGE)
     except InvalidInputError as error:
         refused = str(error)
     shown = HistoryPage(

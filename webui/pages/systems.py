@@ -11,6 +11,7 @@ from revelio.catalog import Catalog
 from revelio.errors import CatalogError, DatasetError, NotFoundError
 from revelio.health import Health
 from revelio.service import Service
+from revelio.service.snapshots import last_snapshot, take_snapshot
 from webui.deps import ServiceDep, health_of
 from webui.i18n import gettext
 from webui.views.contexts import BackendRow, SystemPage, SystemRow, SystemsPage
@@ -66,11 +67,11 @@ def _system(request: Request, name: str, service: Service, *, now: bool) -> Resp
     if not live and not counted:
         raise NotFoundError(gettext("no system %(name)r; /systems lists those there are") % {"name": name})
     health = health_of(request, service, (name,), _WAIT_S)[name] if live else Health(None)
-    seen = service.snapshot(name) if live and now else service.last_snapshot(name)
+    seen = take_snapshot(service, name) if live and now else last_snapshot(service, name)
     missing = seen.evidence.missing if seen else ()
     if seen and not seen.evidence.entities:
         # A look that found nothing is said, and what was seen before stays on the page.
-        seen = service.last_snapshot(name)
+        seen = last_snapshot(service, name)
     page = SystemPage(
         row=SystemRow(name, live, counted, health, _backends(service, name, health)),
         snapshot=seen,

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from revelio.aliases import shows_text
 from revelio.errors import RevelioError
 from revelio.presentation.times import proposal_line, time_words
 from revelio.service import Service
 from revelio.store import SavedAnswer
 from revelio.store.masking import masked_kinds
-from revelio.types import Factor, Query, RankedQuery, Recommendation, fill
+from revelio.types import Factor, Query, RankedQuery, Recommendation
 from webui.i18n import gettext, gettext_noop
 from webui.views.answer_contexts import AnswerPage, Card, Reason
 from webui.views.evidence import evidence_view
@@ -145,7 +146,7 @@ def card(service: Service, saved: SavedAnswer, ranked: RankedQuery, moved: str, 
         rank=ranked.rank,
         probability=ranked.probability,
         title=query.title,
-        shows=fill(query.template.shows, query.bindings),
+        shows=shows_text(query, evidence),
         tool=service.tool_title(ranked),
         targets=_targets(query),
         text=ranked.text,

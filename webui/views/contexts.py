@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from revelio.health import Health
 from revelio.ranker.versions import LastRun, Version
-from revelio.service import SystemSnapshot
+from revelio.service.snapshots import SystemSnapshot
 from revelio.types import QueryTemplate
 from webui.views.answer_groups import AnswerGroup
 from webui.views.model import ModelFolder

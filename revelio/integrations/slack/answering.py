@@ -19,8 +19,8 @@ from revelio.integrations.slack.destination import Destination
 from revelio.presentation import evidence_panels
 from revelio.presentation.panels import Chart
 from revelio.presentation.pictures import picture
-from revelio.recommend_request import RecommendRequest
 from revelio.service import Service
+from revelio.service.request import RecommendRequest
 from revelio.store import SavedAnswer, Verdict
 from revelio.time_range import parse_time_range
 from revelio.types import Evidence, RankedQuery, Result
@@ -68,7 +68,7 @@ class Answering:
 
         def keep() -> None:
             self._service.feedback(answer_id, query_id, verdict, f"Slack user {user}")
-            self._redraw(destination, answer_id)
+            self._redraw(destination, self._service.answer(answer_id))
 
         self._telling(destination, keep)
 
@@ -90,22 +90,18 @@ class Answering:
 
     def _run(self, destination: Destination, answer_id: str, query_id: str, user: str) -> None:
         saved = self._service.answer(answer_id)
-        ranked = next((q for q in saved.recommendation.queries if q.query.id == query_id), None)
-        if ranked is not None:
-            destination.edit(self.message(saved, doing=f"Running {ranked.rank}. {ranked.query.title} …"))
+        ranked = saved.ranked(query_id)
+        destination.edit(self.message(saved, doing=f"Running {ranked.rank}. {ranked.query.title} …"))
         try:
-            result = self._service.run(answer_id, query_id)
-        except RevelioError:
-            self._redraw(destination, answer_id)
-            raise
-        if ranked is not None:
-            _show(destination, ranked, result, saved.recommendation.incident.evidence)
-        self._redraw(destination, answer_id)
+            saved = self._service.run(saved, query_id)
+            _show(destination, ranked, saved.result(query_id), saved.recommendation.incident.evidence)
+        finally:
+            self._redraw(destination, saved)
 
-    def _redraw(self, destination: Destination, answer_id: str) -> None:
+    def _redraw(self, destination: Destination, saved: SavedAnswer) -> None:
         # Serialized: the last edit must show the latest state.
-        with self._edits[hash(answer_id) % _LOCKS]:
-            destination.edit(self.message(self._service.answer(answer_id)))
+        with self._edits[hash(saved.id) % _LOCKS]:
+            destination.edit(self.message(self._service.store.refresh(saved)))
 
     def _telling(self, destination: Destination, act: Callable[[], None]) -> None:
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import pairwise
 
 from revelio.numbers import format_duration
 from revelio.presentation.blocking import tree
@@ -76,13 +78,14 @@ def blocked(query: Query, result: Result) -> Fact | None:
     return Fact("calls", component_of(query), (words,), None, f"find out why {holder.name} does not finish, or end it")
 
 
-def felt(evidence: Evidence) -> Fact | None:
-    """What users feel most: of the services that no other calls, the request that fails most, else the one that slowed most."""
+def felt(evidence: Evidence, report: str) -> Fact | None:
+    """What users feel: of the services that no other calls, the failing request that the report names, else the one that fails
+    most, else the one that slowed most."""
     called = {s.entity.name.partition("->")[2] for s in evidence.spans if s.entity.kind == "edge"}
     first = [s for s in evidence.spans if s.entity.kind == "operation" and s.service not in called and s.now.count]
     failing = [s for s in first if _share(s.now.errors, s.now.count) - _share(s.before.errors, s.before.count) >= _FAILING]
     if failing:
-        worst = max(failing, key=lambda s: (s.now.errors, s.entity))
+        worst = max(failing, key=lambda s: (_named(s, report), s.now.errors, s.entity))
         words = f"{worst.now.errors:,} of {worst.now.count:,} {_called(worst)} failed"
         return Fact("calls", worst.service, (words,), worst.first_error_at)
     slow = [s for s in first if s.before.p95_ms and s.now.p95_ms >= max(_SLOWER * s.before.p95_ms, s.before.p95_ms + _LEAST_MS)]
@@ -107,6 +110,14 @@ def _called(span: SpanStat) -> str:
 
 def _operation(span: SpanStat) -> str:
     return span.entity.name.partition(": ")[2] or span.entity.name
+
+
+def _named(span: SpanStat, report: str) -> bool:
+    """Whether the report has a word of the operation's path, plural or not; "log in" names "login"."""
+    words = [w.rstrip("s") for w in re.findall(r"[a-z]+", report.lower())]
+    said = {*words, *map("".join, pairwise(words))}
+    path = re.sub(r"^[A-Z]+ |\{[^}]*\}", "", _operation(span)).lower()
+    return any(w.rstrip("s") in said for w in re.findall(r"[a-z]{3,}", path))
 
 
 def _share(part: int, whole: int) -> float:

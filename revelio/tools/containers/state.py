@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from revelio.numbers import format_value
+from revelio.types import Alias, Entity
 
 PROJECT, SERVICE = "com.docker.compose.project", "com.docker.compose.service"
 _NUMBER, _ONE_OFF = "com.docker.compose.container-number", "com.docker.compose.oneoff"
@@ -114,6 +116,20 @@ def names(listed: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         number = labels.get(_NUMBER, "1")
         found[str(item["Id"])] = labels[SERVICE] if number in ("", "1") else f"{labels[SERVICE]}-{number}"
     return found
+
+
+def known_as(listed: Iterable[Mapping[str, Any]]) -> tuple[Alias, ...]:
+    """Other names of the application's containers: their own, the start of their id, and an image's where one alone runs it."""
+    items = {str(item["Id"]): item for item in listed}
+    named = names(items.values())
+    images = {i: re.split(r"[:@]", str(items[i].get("Image", "")).rpartition("/")[2])[0] for i in named}
+    shared = Counter(images.values())
+    found = set()
+    for i, name in named.items():
+        own = (str(n).lstrip("/") for n in items[i].get("Names") or ())
+        image = images[i] if shared[images[i]] == 1 else ""
+        found |= {Alias(Entity("container", name), other) for other in (*own, i[:12], image) if other not in ("", name)}
+    return tuple(sorted(found))
 
 
 def parse(inspected: Mapping[str, Any], name: str) -> Container:

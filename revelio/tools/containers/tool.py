@@ -5,16 +5,19 @@ from __future__ import annotations
 import shlex
 import threading
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.telemetry import Workers
-from revelio.tools.base import Limits, Scope
+from revelio.tools.base import Limits, Scope, is_past
 from revelio.tools.containers import views as container_views
 from revelio.tools.containers.changes import changes_in
 from revelio.tools.containers.engine import Engine
-from revelio.tools.containers.state import PROJECT, SERVICE, Container, Event, names, parse
+from revelio.tools.containers.state import PROJECT, SERVICE, Container, Event, ResourceLimits, known_as, names, parse
 from revelio.tools.containers.views import Seen
 from revelio.tools.containers.watch import ContainerWatch
 from revelio.tools.placeholders import tree
@@ -52,7 +55,8 @@ class Containers:
 
     def snapshot(self, scope: Scope) -> Evidence:
         """Every container of the application, and its changes since the baseline."""
-        containers, events = self._look(scope, None)
+        listed = self._listed(scope)
+        containers, events = self._look(scope, listed, None)
         self._foreign[scope.project] = () if containers else self._of_others(scope.project)
         watch = self._watch(scope.project)
         return Evidence(
@@ -60,6 +64,7 @@ class Containers:
             baseline=scope.baseline,
             entities=tuple(sorted(Entity("container", c.name) for c in containers)),
             changes=tuple(x for c in containers for x in changes_in(_since_healthy(scope), c, events, watch.limits_around)),
+            aliases=known_as(listed),
         )
 
     def render(self, query: Query, scope: Scope) -> str:
@@ -81,7 +86,7 @@ class Containers:
     def run(self, query: Query, scope: Scope) -> Result:
         """Inspect and read events, as of the window's end."""
         view, container = self._question(query, scope)
-        containers, events = self._look(scope, container)
+        containers, events = self._look(scope, self._listed(scope), container)
         if container is not None and not containers:
             return Result(f"there is no container {container}", 1.0, "it is gone", kind="containers")
         around = self._watch(scope.project).limits_around
@@ -89,6 +94,8 @@ class Containers:
         resized = tuple(
             (c.name, *around(c, x.at)) for c in containers for x in changes if (x.field, x.entity.name) == ("limits", c.name)
         )
+        if is_past(scope.window) and not resized:
+            containers = tuple(_as_of(c, around(c, scope.window.end)[0]) for c in containers)
         return container_views.VIEWS[view](Seen(containers, events, changes, scope, resized))
 
     def notes(self, project: str) -> tuple[str, ...]:
@@ -123,12 +130,20 @@ class Containers:
                 self._watches[project] = ContainerWatch(self._engine, project, lambda i: self._inspect(i, ""))
             return self._watches[project]
 
-    def _look(self, scope: Scope, container: str | None) -> tuple[tuple[Container, ...], tuple[Event, ...]]:
-        """The application's containers (or the one named), and their events from the baseline's start until now."""
+    def _listed(self, scope: Scope) -> list[dict[str, Any]]:
+        listed = self._engine.listed(scope.project)
         try:
-            named = names(self._engine.listed(scope.project))
+            names(listed)
+            known_as(listed)
         except (KeyError, TypeError, AttributeError) as error:
             raise SourceError(self.name, f"listed containers in an unknown form: {type(error).__name__}") from error
+        return listed
+
+    def _look(
+        self, scope: Scope, listed: Sequence[Mapping[str, Any]], container: str | None
+    ) -> tuple[tuple[Container, ...], tuple[Event, ...]]:
+        """The application's containers (or the one named), and their events from the baseline's start until now."""
+        named = names(listed)
         if container is not None:
             named = {i: name for i, name in named.items() if name == container}
         if len(named) > MAX_CONTAINERS:
@@ -151,6 +166,11 @@ class Containers:
             return parse(inspected, name)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SourceError(self.name, f"described a container in an unknown form: {type(error).__name__}: {error}") from error
+
+
+def _as_of(container: Container, limits: ResourceLimits | None) -> Container:
+    """A container with the limits that it had, where they are known; else with those of now."""
+    return container if limits is None else replace(container, cpus=limits.cpus, memory=limits.memory)
 
 
 def _since_healthy(scope: Scope) -> Window:

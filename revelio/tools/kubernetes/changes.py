@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from revelio.tools.base import is_past
 from revelio.tools.kubernetes.cluster import Cluster
 from revelio.tools.kubernetes.state import RUNNING, Event, Part, Pod, Revision, latest, moment
 from revelio.types import Entity, StateChange, Window
@@ -86,7 +87,7 @@ def _of_pod(pod: Pod, window: Window) -> Iterator[StateChange]:
             yield StateChange(entity, _since(pod, part, window), "state", RUNNING, f"waiting: {part.why}")
     if pod.phase == "Failed":
         yield StateChange(entity, pod.ready_since or pod.created, "state", RUNNING, f"failed{_because(pod)}")
-    if pod.phase == "Pending" and not pod.node:
+    if pod.phase == "Pending" and not pod.node and not is_past(window):
         yield StateChange(entity, max(pod.created, window.start), "state", RUNNING, f"cannot be placed{_because(pod)}")
     if not pod.ready and pod.phase == "Running" and pod.ready_since and all(p.status == RUNNING for p in pod.parts):
         yield StateChange(entity, pod.ready_since, "health", "passing", "failing")
@@ -139,6 +140,8 @@ def _of_nodes(cluster: Cluster) -> Iterator[StateChange]:
 
 def _of_workloads(cluster: Cluster, window: Window) -> Iterator[StateChange]:
     """A workload without a single pod that serves, where its pods tell nothing."""
+    if is_past(window):
+        return
     told = {p.workload for p in cluster.pods}
     for one in cluster.workloads:
         if one.wanted and not one.available and one.name not in told:

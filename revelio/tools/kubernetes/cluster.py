@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from revelio.telemetry import Workers
 from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.kubernetes import state
 from revelio.tools.kubernetes.state import Event, Named, Object, Pod, Revision, Workload
+from revelio.types import Alias, Entity
 
 T = TypeVar("T")
 
@@ -62,6 +64,14 @@ class Cluster:
     def pods_of(self, workload: str | None) -> tuple[Pod, ...]:
         """The pods of one workload, or of all."""
         return tuple(p for p in self.pods if workload in (None, p.workload))
+
+    @property
+    def aliases(self) -> tuple[Alias, ...]:
+        """Other names of workloads: their containers', of those that one workload alone has."""
+        found = {(part.name, pod.workload) for pod in self.pods for part in pod.parts}
+        shared = Counter(name for name, _ in found)
+        told = {Alias(Entity("container", own), name) for name, own in found if shared[name] == 1 and name not in ("", own)}
+        return tuple(sorted(told))
 
 
 def look(source: str, fetch: Fetcher, namespace: str) -> Cluster:

@@ -6,6 +6,7 @@ import shlex
 import tempfile
 import threading
 from collections import Counter
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from urllib.parse import quote
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.tools.base import Limits, Scope
+from revelio.tools.base import Limits, Scope, is_past
 from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.kubernetes.changes import changes_in
 from revelio.tools.kubernetes.cluster import ALL_PODS, METADATA, Cluster, look
@@ -90,6 +91,7 @@ class Kubernetes:
             baseline=scope.baseline,
             entities=tuple(Entity("container", name) for name in cluster.names),
             changes=changes_in(_since_healthy(scope), cluster),
+            aliases=cluster.aliases,
         )
 
     def render(self, query: Query, scope: Scope) -> str:
@@ -116,7 +118,10 @@ class Kubernetes:
         if workload is not None and workload not in cluster.names:
             return Result(f"there is no workload {workload}", 1.0, "it is gone", kind="containers")
         changes = changes_in(_since_healthy(scope), cluster, workload)
-        return VIEWS[view](Seen(cluster, changes, scope, workload))
+        result = VIEWS[view](Seen(cluster, changes, scope, workload))
+        if is_past(scope.window) and not changes:
+            return replace(result, signal=0.0, reason="nothing is known to have changed then")
+        return result
 
     def notes(self, project: str) -> tuple[str, ...]:
         """Whether its clock disagrees."""

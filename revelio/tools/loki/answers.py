@@ -29,6 +29,11 @@ def labels_on_lines(source: str, answer: object) -> frozenset[str]:
     return frozenset(name for stream, _ in _results(source, answer, "streams", "stream", "values") for name in stream)
 
 
+def texts_in(source: str, answer: object) -> list[str]:
+    """The text of each line."""
+    return [str(v[1]) for _, values in _results(source, answer, "streams", "stream", "values") for v in values if len(v) > 1]  # type: ignore[arg-type,index]
+
+
 def counts_in(source: str, answer: object) -> list[tuple[Mapping[str, str], float]]:
     """The figure of each group at one moment."""
     return [

@@ -53,6 +53,7 @@ class Labels:
     """The labels of one system in one Loki.
 
     ``selector`` are matchers that keep other systems out; ``level`` and ``trace`` are "" where lines carry no such label.
+    ``letters`` says that some lines begin with the letter of their level, as klog writes them, which Loki does not detect.
     """
 
     component: str = "service_name"
@@ -62,6 +63,7 @@ class Labels:
     level: str = ""
     trace: str = ""
     known: frozenset[str] = frozenset()
+    letters: bool = False
 
     def source(self, labels: Mapping[str, str]) -> str:
         """The component that a stream is of."""

@@ -22,6 +22,13 @@ _NAMES = {
 }
 
 
+LETTER = "revelio_level"
+"""The label that the letter of a klog line is read into."""
+
+_LETTERS = {"ERROR": "EF", "WARNING": "W", "INFO": "I", "DEBUG": "D"}
+_READ_LETTER = f"| regexp `^(?P<{LETTER}>[IWEFD])\\d{{4}} \\d\\d:\\d\\d:\\d\\d`"
+
+
 class UnsaidError(Exception):
     """There is no LogQL for this clause; its text follows "the query"."""
 
@@ -36,12 +43,28 @@ def logql(query: Tree, labels: Labels) -> str:
 
 
 def levels(names: tuple[str, ...], labels: Labels, *, wanted: bool = True) -> str:
-    """The stage that keeps the lines of these levels, or drops them."""
+    """The stage that keeps the lines of these levels, or drops them.
+
+    Where no label tells it, the words of a level are looked for, without regard to where they stand first: Loki is quick at that
+    alone, and looks closer at what is left.
+    """
     words = "|".join(name for level in names for name in _NAMES[level])
     sign = "=~" if wanted else "!~"
     if labels.level:
-        return f"| {labels.level}{sign}{text(f'(?i)({words})')}"
-    return f"{'|~' if wanted else '!~'} {text(f'(?i)(^|[^a-z])({words})([^a-z]|$)')}"
+        told = f"{labels.level}{sign}{text(f'(?i)({words})')}"
+        if not labels.letters:
+            return f"| {told}"
+        letters = "".join(_LETTERS[level] for level in names)
+        return f"{_READ_LETTER} | {told} {'or' if wanted else 'and'} {LETTER}{sign}{text(f'[{letters}]')}"
+    closely = text(f"(?i)(^|[^a-z])({words})([^a-z]|$)")
+    return f"|~ {text(f'(?i)({words})')} |~ {closely}" if wanted else f"!~ {closely}"
+
+
+def rates(said: str, labels: Labels, seconds: float) -> str:
+    """How many lines there are of each level, every so many seconds."""
+    by = [labels.level, *((LETTER,) if labels.letters else ())] if labels.level else []
+    read = f" {_READ_LETTER}" if labels.letters and labels.level and LETTER not in said else ""
+    return f"sum{f' by ({chr(44).join(by)})' if by else ''} (count_over_time({said}{read} [{seconds:g}s]))"
 
 
 def pattern_counted(pattern: LogPattern, mark: str, labels: Labels, seconds: float) -> str:

@@ -16,12 +16,12 @@ from revelio.tools import links, log_views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.history import History, observed
-from revelio.tools.log_fields import canonical
-from revelio.tools.log_patterns import PROBLEMS, Line, Lines, mine, ordered, phrases
+from revelio.tools.log_fields import begins_with_level, canonical
+from revelio.tools.log_patterns import PROBLEMS, Line, Lines, mine, phrases, recounted
 from revelio.tools.log_views import STRETCH_S, Counts
 from revelio.tools.loki import answers
 from revelio.tools.loki.labels import Labels, find_labels
-from revelio.tools.loki.logql import MARK, UnsaidError, levels, logql, pattern_counted
+from revelio.tools.loki.logql import LETTER, MARK, UnsaidError, levels, logql, pattern_counted, rates
 from revelio.tools.placeholders import Tree, tree
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Entity, Evidence, LogPattern, Query, Result, Window
@@ -38,6 +38,8 @@ _OWN = re.compile(r"(loki|promtail|revelio)(-.*)?")
 
 _LOGQL = re.compile(r"\s*\{\s*\w+\s*(=|!)")
 _MOST_POINTS = 5000
+_AT_ONCE = 9
+"""Requests of a snapshot at once: lines and counts of problems and of all lines, then and now, and since when there are any."""
 
 
 class Loki:
@@ -66,19 +68,26 @@ class Loki:
     def snapshot(self, scope: Scope) -> Evidence:
         """Patterns of problem lines and of all others, now and before, and how many there are of each component."""
         labels = self._found(scope)
-        kinds = [
-            (levels(("ERROR", "WARNING"), labels, wanted=w), side)
-            for side in (scope.baseline, scope.window)
-            for w in (True, False)
-        ]
-        with Workers(max_workers=len(kinds)) as pool:
-            parts = list(pool.map(lambda k: self._counted_lines(f"{{{labels.any}}} {k[0]}", k[1], labels), kinds))
-        patterns = mine([p for part in parts[:2] for p in part], [p for part in parts[2:] for p in part])
+        every = f"{{{labels.any}}}"
+        problems, others = (f"{every} {levels(PROBLEMS, labels, wanted=wanted)}" for wanted in (True, False))
+        sides = (scope.baseline, scope.window)
+        with Workers(max_workers=_AT_ONCE) as pool:
+            known = pool.submit(lambda: self._observed(scope, labels))
+            totals = [
+                (pool.submit(self._totals, problems, w, labels), pool.submit(self._totals, every, w, labels)) for w in sides
+            ]
+            lines = [[pool.submit(self._lines, said, w, SNAPSHOT_LINES, labels) for said in (problems, others)] for w in sides]
+            parts = [
+                [*_by_source(bad.result(), some.result()), *_by_source(good.result(), _less(all_.result(), some.result()))]
+                for (bad, good), (some, all_) in zip(lines, totals, strict=True)
+            ]
+            observed_scope = known.result()
+        patterns = mine(*parts)
         patterns = self._recounted(patterns, [lines for part in parts for lines in part], labels, scope)
         seen = {line.source for part in parts for lines in part for line in lines.lines} | set(labels.names)
         return Evidence(
             window=scope.window,
-            baseline=self._observed(scope, labels).baseline,
+            baseline=observed_scope.baseline,
             entities=tuple(sorted(Entity("log_source", name) for name in seen if name and not _OWN.fullmatch(name))),
             logs=tuple(p for p in patterns if p.entity.name and not _OWN.fullmatch(p.entity.name))[:MAX_PATTERNS],
         )
@@ -88,7 +97,7 @@ class Loki:
         view, wanted = self._question(query, scope)
         labels = self._known(scope)
         said = self._said(wanted, labels)
-        return _rates(said, labels) if view == "levels" and labels.level else said
+        return rates(said, labels, STRETCH_S) if view == "levels" and labels.level else said
 
     def link(self, query: Query, scope: Scope) -> str | None:
         """Grafana Explore, where the settings name a Grafana and the uid of this data source in it."""
@@ -142,14 +151,15 @@ class Loki:
     def _run_levels(self, wanted: Tree, labels: Labels, scope: Scope) -> Result:
         said = self._said(wanted, labels)
         if labels.level:
-            asked = {"": _rates(said, labels)}
+            asked = {"": rates(said, labels, STRETCH_S)}
         else:
-            asked = {level: _rates(f"{said} {levels((level,), labels)}", labels) for level in PROBLEMS}
-            asked["INFO"] = _rates(f"{said} {levels(PROBLEMS, labels, wanted=False)}", labels)
+            asked = {level: rates(f"{said} {levels((level,), labels)}", labels, STRETCH_S) for level in PROBLEMS}
+            asked["INFO"] = rates(f"{said} {levels(PROBLEMS, labels, wanted=False)}", labels, STRETCH_S)
         counts: dict[str, dict[float, float]] = {}
         for level, text in asked.items():
             for held, points in answers.points_in(self.name, self._range(text, scope)):
-                named = counts.setdefault(level or canonical(held.get(labels.level, "")) or "INFO", {})
+                told = level or canonical(held.get(LETTER, "") or held.get(labels.level, ""))
+                named = counts.setdefault(told or "INFO", {})
                 for at, count in points.items():
                     named[at - STRETCH_S] = named.get(at - STRETCH_S, 0.0) + count
         return log_views.by_level(counts, scope)
@@ -181,11 +191,9 @@ class Loki:
     def _counted_lines(self, said: str, window: Window, labels: Labels) -> list[Lines]:
         """The newest lines of a window by component, each with how many there are in all."""
         with Workers(max_workers=2) as pool:
-            asked = pool.submit(lambda: self._totals(said, window, labels))
+            totals = pool.submit(self._totals, said, window, labels)
             lines = self._lines(said, window, SNAPSHOT_LINES, labels)
-        totals = asked.result()
-        held = {s: tuple(line for line in lines if line.source == s) for s in dict.fromkeys(line.source for line in lines)}
-        return [Lines(of, round(totals.get(source, len(of)))) for source, of in held.items()]
+        return _by_source(lines, totals.result())
 
     def _recounted(
         self, patterns: Sequence[LogPattern], read: Sequence[Lines], labels: Labels, scope: Scope
@@ -198,14 +206,13 @@ class Loki:
 
         def counts(window: Window) -> dict[int, float]:
             each = (pattern_counted(patterns[i], str(i), labels, window.seconds) for i in wanted)
-            form = {"query": " or ".join(each), "time": _nanoseconds(window.end)}
+            form = {"query": " or ".join(each), "time": _last(window)}
             told = answers.counts_in(self.name, self._fetch.get("/loki/api/v1/query", form))
             return {int(held.get(MARK, "-1")): count for held, count in told}
 
         with Workers(max_workers=2) as pool:
             before, now = pool.map(counts, (scope.baseline, scope.window))
-        known = {i: replace(patterns[i], count=round(now.get(i, 0)), baseline_count=round(before.get(i, 0))) for i in wanted}
-        return ordered(known.get(i, p) for i, p in enumerate(patterns))
+        return recounted(patterns, {i: (before.get(i, 0.0), now.get(i, 0.0)) for i in wanted})
 
     def _observed(self, scope: Scope, labels: Labels) -> Scope:
         """The scope with that part of its baseline in which lines came in; all of it where Loki does not tell."""
@@ -234,7 +241,7 @@ class Loki:
     def _totals(self, said: str, window: Window, labels: Labels) -> dict[str, float]:
         """How many lines there are in a window, by component."""
         text = f"sum by ({labels.component}) (count_over_time({said} [{max(1, round(window.seconds))}s]))"
-        answer = self._fetch.get("/loki/api/v1/query", {"query": text, "time": _nanoseconds(window.end)})
+        answer = self._fetch.get("/loki/api/v1/query", {"query": text, "time": _last(window)})
         totals: dict[str, float] = {}
         for held, count in answers.counts_in(self.name, answer):
             source = labels.source(held)
@@ -288,13 +295,25 @@ class Loki:
 
         found = find_labels(names, values, frozenset(), scope.project, self.backend.profile)
         sample = {"query": f"{{{found.any}}}", "limit": str(SAMPLE_LINES), "direction": "backward", **span}
-        on_lines = answers.labels_on_lines(self.name, self._fetch.get("/loki/api/v1/query_range", sample))
-        return find_labels(names, values, on_lines, scope.project, self.backend.profile)
+        answer = self._fetch.get("/loki/api/v1/query_range", sample)
+        on_lines = answers.labels_on_lines(self.name, answer)
+        labels = find_labels(names, values, on_lines, scope.project, self.backend.profile)
+        return replace(labels, letters=any(map(begins_with_level, answers.texts_in(self.name, answer))))
 
 
-def _rates(said: str, labels: Labels) -> str:
-    by = f" by ({labels.level})" if labels.level else ""
-    return f"sum{by} (count_over_time({said} [{STRETCH_S:g}s]))"
+def _by_source(lines: Sequence[Line], totals: Mapping[str, float]) -> list[Lines]:
+    """Lines by their component, each with how many there are in all."""
+    held = {s: tuple(line for line in lines if line.source == s) for s in dict.fromkeys(line.source for line in lines)}
+    return [Lines(of, round(totals.get(source, len(of)))) for source, of in held.items()]
+
+
+def _less(totals: Mapping[str, float], some: Mapping[str, float]) -> dict[str, float]:
+    return {source: total - some.get(source, 0.0) for source, total in totals.items()}
+
+
+def _last(window: Window) -> str:
+    """The last moment of a window, up to which Loki counts: its ranges hold their end and not their start."""
+    return str(round(window.end * 1e9) - 1)
 
 
 def _nanoseconds(moment: float) -> str:

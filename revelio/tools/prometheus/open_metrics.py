@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from revelio.conventions import Profile
 from revelio.conventions.rendering import SEPARATOR, quoted
@@ -36,7 +37,10 @@ KNOWN_S = 600.0
 """How long the list of metrics holds, in seconds."""
 
 REQUESTS = 4
-"""Requests that screen; two more read what was found."""
+"""Requests that screen; two more read what was found, and as many again as gauges take find out which of them only grow."""
+
+_GROWS = 4.0
+"""What grows falls less often than every fourth time that it changes: only when its process starts again."""
 
 _NAMES = 400
 """Metrics in one request."""
@@ -63,13 +67,19 @@ class OpenMetrics:
     def __init__(self) -> None:
         """Nothing is asked yet."""
         self._known: tuple[float, tuple[str, ...]] = (-math.inf, ())
+        self._grow: frozenset[str] = frozenset()
         self.note = ""
         self._lock = threading.Lock()
+
+    def knowing(self, profile: Profile) -> Profile:
+        """The profile with the metrics that were seen to only grow."""
+        return replace(profile, counters=profile.counters | self._grow) if self._grow else profile
 
     def read(self, instant: Instant, ask: Range, profile: Profile, step_s: float, scope: Scope) -> tuple[Series, ...]:
         """The series that left their own past; empty, with a ``note``, where the server refuses or is too slow."""
         try:
-            names = self._names(instant, profile, scope.window.end)
+            names = self._names(instant, profile, scope)
+            profile = self.knowing(profile)
             found = _screened(instant, names, profile, scope)
         except SourceError as error:
             self.note = f"metrics that no convention covers are not screened: {error.reason}"
@@ -79,12 +89,14 @@ class OpenMetrics:
         wanted = dict.fromkeys(OpenSeries(profile.identity.component(label, value), metric) for metric, value in found)
         return reread(ask, list(wanted)[:MOST_FOUND], profile, step_s, scope)
 
-    def _names(self, instant: Instant, profile: Profile, at: float) -> tuple[str, ...]:
+    def _names(self, instant: Instant, profile: Profile, scope: Scope) -> tuple[str, ...]:
+        at = scope.window.end
         with self._lock:
             since, names = self._known
             if time.monotonic() - since < KNOWN_S:
                 return names
-            matchers = ",".join(m for m in (where_of(profile), f'__name__!~"{_LEFT_OUT}",__name__=~".+"') if m)
+            watchers = f'job!~"{quoted("|".join(profile.monitors))}"' if profile.monitors else ""
+            matchers = ",".join(m for m in (where_of(profile), watchers, f'__name__!~"{_LEFT_OUT}",__name__=~".+"') if m)
             try:
                 counted = instant(f"count by (__name__) ({{{matchers}}})", at)
             except SourceError:
@@ -105,8 +117,26 @@ class OpenMetrics:
                 total += count
                 chosen.append(name)
             self.note = "; ".join(_left_out(left, large))
+            self._grow |= _growing(instant, [n for n in chosen if not is_counter(n, profile)], profile, scope)
             self._known = (time.monotonic(), tuple(chosen))
             return self._known[1]
+
+
+def _growing(instant: Instant, names: Sequence[str], profile: Profile, scope: Scope) -> frozenset[str]:
+    """Metrics that only grew before the window: counters whose names do not say it, such as those of MySQL and nginx."""
+    found: set[str] = set()
+    for i in range(0, len(names), _NAMES):
+        where = ",".join(m for m in (where_of(profile), f'__name__=~"{quoted("|".join(names[i : i + _NAMES]))}"') if m)
+        value = f'label_replace({{{where}}}, "{_FOUND}", "$1", "__name__", "(.+)")'
+        past = f"[{scope.baseline.seconds:.0f}s:{max(60.0, scope.baseline.seconds / 30):.0f}s] offset {scope.window.seconds:.0f}s"
+        falls, changes = (f"sum by ({_FOUND}) ({of}({value}{past}))" for of in ("resets", "changes"))
+        try:
+            told = instant(f"{changes} > {_GROWS:g} and {changes} > {_GROWS:g} * {falls}", scope.window.end)
+        except SourceError as error:  # too slow: they are screened as gauges
+            log.info("which metrics grow is not known: %s", error.reason)
+            continue
+        found |= {labels.get(_FOUND, "") for labels, _ in told}
+    return frozenset(found)
 
 
 def _left_out(metrics: int, large: int) -> Iterator[str]:
@@ -119,8 +149,8 @@ def _left_out(metrics: int, large: int) -> Iterator[str]:
 
 def _screened(instant: Instant, names: Sequence[str], profile: Profile, scope: Scope) -> tuple[tuple[str, str], ...]:
     """Metric and value of the label of the series that lie furthest from their own past, the furthest first."""
-    counters = [n for n in names if is_counter(n)]
-    gauges = [n for n in names if not is_counter(n)]
+    counters = [n for n in names if is_counter(n, profile)]
+    gauges = [n for n in names if not is_counter(n, profile)]
     parts = [(some[i : i + _NAMES], some is counters) for some in (gauges, counters) for i in range(0, len(some), _NAMES)]
     label = label_of(profile)
     texts = [_screen(part, counter, label, profile, scope) for part, counter in parts[:REQUESTS]]

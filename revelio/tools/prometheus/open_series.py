@@ -32,7 +32,7 @@ class OpenSeries:
         pattern = naming.pattern("${component}") if naming else "${component}"
         matchers = ",".join(m for m in ('__name__="${metric}"', where_of(profile), f'{label}=~"{quoted(pattern)}"') if m)
         selector = f"{{{matchers}}}"
-        if is_counter(self.metric):
+        if is_counter(self.metric, profile):
             return f"sum by ({label}) (rate({selector}[{profile.rate_interval_s(step_s):g}s]))"
         return f"avg by ({label}) ({selector})"
 
@@ -54,6 +54,6 @@ def where_of(profile: Profile) -> str:
     return every.pop() if len(every) == 1 else ""
 
 
-def is_counter(metric: str) -> bool:
-    """Whether its name says that it only grows."""
-    return _COUNTER.fullmatch(metric) is not None
+def is_counter(metric: str, profile: Profile) -> bool:
+    """Whether it only grows, by its name, its type or its past."""
+    return _COUNTER.fullmatch(metric) is not None or metric in profile.counters

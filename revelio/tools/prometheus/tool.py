@@ -32,7 +32,7 @@ from revelio.tools.prometheus.open_metrics import reread as reread_open
 from revelio.tools.prometheus.open_series import OpenSeries
 from revelio.tools.prometheus.snapshot import AT_ONCE, Range, Reading, read, readings, reread, zero_filled
 from revelio.tools.single_flight_cache import SingleFlightCache
-from revelio.types import Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
+from revelio.types import Alias, Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
 MAX_POINTS = 600
 """Points of a series that a query shows."""
@@ -113,6 +113,8 @@ class Prometheus:
         far = self._open.read(self._instant, ask, profile, step_s, scope)
         there = {s.metric for s in found}
 
+        profile = self._open.knowing(profile)
+
         def again(where: Scope) -> tuple[Series, ...]:
             ask = self._asker(where, step_s)
             known = reread(ask, [r for r in wanted if r.metric in there], profile, earlier.REQUESTS)
@@ -125,6 +127,7 @@ class Prometheus:
             baseline=self._observed(scope, step_s).baseline,
             entities=tuple(sorted({s.entity for s in every})),
             series=every,
+            aliases=tuple(Alias(Entity("container", own), name) for name, own in profile.identity.also),
         )
 
     def _each_scrape(
@@ -221,7 +224,7 @@ class Prometheus:
             return None
 
     def _profile(self, scope: Scope) -> Profile:
-        return self._profiles.known(scope.project) or recorded_profile()
+        return self._open.knowing(self._profiles.known(scope.project) or recorded_profile())
 
     def _step_s(self, profile: Profile, scope: Scope) -> float:
         return profile.step_s(scope.window.end - scope.baseline.start, MAX_POINTS)
@@ -287,7 +290,8 @@ def _distance(series: Series, measure: _Measure, scope: Scope) -> float:
 def _reason(distance: float, series: Series, measure: _Measure, scope: Scope) -> str:
     if not signal(distance) and signal(_distance(replace(series, earlier=()), measure, scope)):
         return "no anomaly: it is so at this hour of earlier days"
-    return explain(distance, series.metric)
+    name, _, labels = series.metric.partition(" ")
+    return explain(distance, f"{name.replace('_', ' ')}{f' ({labels})' if labels else ''}")
 
 
 def _about(query: Query) -> Entity:

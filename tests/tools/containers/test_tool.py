@@ -166,6 +166,17 @@ def test_a_change_of_limits_tells_them_before_and_after_where_it_was_looked_at_b
     assert summary == "cart: CPU limit cut 0.5 → 0.05 cores (−90 %)"
 
 
+def test_limits_of_the_past_are_those_of_then_where_they_were_seen(
+    engine: FakeEngine, tool: Containers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    scope = Scope("shop", Window(now - 20, now + 10), Window(now - 80, now - 20))
+    ask(tool, "limits", scope=scope)
+    monkeypatch.setattr("revelio.tools.base.time.time", lambda: now + 3600.0)
+    engine.containers[0].nano_cpus = 50_000_000
+    assert ask(tool, "limits", scope=scope) == (0.0, "cart: 0.5 CPU cores, 256 MiB memory")
+
+
 def test_limits_before_a_change_that_nobody_saw_are_not_known(engine: FakeEngine, tool: Containers) -> None:
     engine.remembered = [engine.containers[0].event(START + 1, "update")]
     assert "unknown before" in ask(tool, "limits")[1]

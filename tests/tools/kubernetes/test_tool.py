@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,8 +19,12 @@ from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
 from revelio.systems import open_system
 from revelio.tools.base import Scope
+from revelio.tools.kubernetes.changes import changes_in
+from revelio.tools.kubernetes.cluster import Cluster
 from revelio.tools.kubernetes.kubeconfig import resolved
+from revelio.tools.kubernetes.state import Workload
 from revelio.tools.kubernetes.tool import Kubernetes
+from revelio.types import Window
 from tests.tools.conftest import QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.kubernetes.server import kubernetes, real_server
 from tests.tools.recorded import Recording
@@ -114,6 +119,13 @@ def test_lists_that_an_account_may_not_read_are_left_out(httpserver: HTTPServer)
     with kubernetes(Backend(url=httpserver.url_for("").rstrip("/"))) as tool:
         assert ("cart", "oom") in {(c.entity.name, c.field) for c in tool.snapshot(recording.scope).changes}
         assert tool.run(bound("kubernetes.nodes"), recording.scope).signal == 0.0
+
+
+def test_a_workload_that_is_down_now_says_nothing_of_an_hour_ago() -> None:
+    cluster = Cluster("shop", workloads=(Workload("Deployment", "cart", 2, 0, 0.0),))
+    now = time.time()
+    assert [c.after for c in changes_in(Window(now - 600.0, now), cluster)] == ["none of 2 pods is there"]
+    assert changes_in(Window(now - 4200.0, now - 3600.0), cluster) == ()
 
 
 def test_a_namespace_without_workloads_is_told(httpserver: HTTPServer) -> None:

@@ -20,10 +20,14 @@ class Stream:
 
 
 def shop(start: float, middle: float, end: float) -> Iterator[Stream]:
-    """Healthy until ``middle``; then orders cannot reach the database, and payments raises."""
+    """Healthy until ``middle``; then orders cannot reach the database, payments raises, and gateway fails for every fifth.
+
+    Of gateway there are more lines than are read, and Loki does not detect their level.
+    """
     yield Stream({"namespace": "shop", "app": "cart"}, list(_ecs(start, end)))
     yield Stream({"namespace": "shop", "app": "orders"}, list(_logfmt(start, middle, end)))
     yield Stream({"namespace": "shop", "app": "payments"}, list(_plain(start, middle, end)))
+    yield Stream({"namespace": "shop", "app": "gateway"}, list(_klog(start, middle, end)))
     yield Stream({"namespace": "forum", "app": "posts"}, [(t, "level=error msg=other", {}) for t in _every(start, end, 3.0)])
 
 
@@ -68,6 +72,13 @@ def _logfmt(start: float, middle: float, end: float) -> Iterator[tuple[float, st
             )
         else:
             yield at, f'level=info msg="order {n} stored" caller=orders.go:12', trace
+
+
+def _klog(start: float, middle: float, end: float) -> Iterator[tuple[float, str, Labels]]:
+    for n, at in enumerate(_every(start, end, 0.1)):
+        failed = at >= middle and n % 5 == 0
+        said = f"Unable to reach the node of client {n}" if failed else f"handled a request of client {n}"
+        yield at, f"{'E' if failed else 'I'}1125 01:00:00.{n:06d}       7 server.go:{n % 90 + 10}] {said}", {}
 
 
 def _plain(start: float, middle: float, end: float) -> Iterator[tuple[float, str, Labels]]:

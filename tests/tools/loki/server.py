@@ -47,6 +47,8 @@ QUESTIONS = [
     ("elasticsearch.failing_trace", {"service": "orders"}),
     ("elasticsearch.timeouts", {"service": "orders"}),
     ("elasticsearch.about_peer", {"service": "orders", "peer": "postgres"}),
+    ("elasticsearch.errors", {"service": "gateway"}),
+    ("elasticsearch.log_rate", {"service": "gateway"}),
     ("elasticsearch.errors", {"service": 'cart"} or {a="'}),
 ]
 """What is asked of it: every question about logs, and one with a name that would break out."""

@@ -19,6 +19,7 @@ from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.recommender import load_recommender
+from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED, Backend, SystemSettings
 from revelio.systems import open_system
 from revelio.tools.postgres.connection import Database
@@ -136,7 +137,7 @@ def test_a_model_that_was_trained_without_these_tools_ranks_their_questions_too(
     lit = tuple(9.0 if t >= SCOPE.window.start else 0.0 for t in times)
     series = (Series(server, "pg_blocked_sessions", "sessions", times, lit), Series(server, "pg_lock_wait", "s", times, lit))
     seen = Evidence(SCOPE.window, SCOPE.baseline, (server, Entity("container", "postgres")), series)
-    answer = recommender.recommend(Incident("i", "shop", "checkout hangs", SCOPE.window.end, seen), k=50)
+    answer = answer_incident(Incident("i", "shop", "checkout hangs", SCOPE.window.end, seen), recommender, k=50)
     assert sum(q.probability for q in answer.queries) == pytest.approx(1.0, abs=1e-3)
     assert {t.id for t in spec("postgres").templates if "service" not in t.title and not asks_presence(t)} - {
         "postgres.seq_scans"

@@ -14,7 +14,7 @@ MAX_K = 50
 
 @dataclass(frozen=True, slots=True)
 class RecommendRequest:
-    """One question. ``run`` also runs the ``k`` queries; ``time`` is what the question says of its window.
+    """One question. ``run`` is how many of its first queries to run too; ``time`` is what the question says of its window.
 
     ``zone`` is the time zone of who wrote the report, None where it is not known.
     """
@@ -23,7 +23,7 @@ class RecommendRequest:
     system: str | None = None
     incident: str | None = None
     k: int = 5
-    run: bool = False
+    run: int = 0
     time: TimeRange = field(default_factory=TimeRange)
     zone: tzinfo | None = None
 
