@@ -127,8 +127,7 @@ def draw_dialect(rng: random.Random, *, held_out: bool = False) -> Dialect:
     number = WORDINGS if held_out else rng.choice((0, 0, 0, *range(1, WORDINGS)))
     foreign = number > 0 and not testbed and rng.random() < 0.4
     if foreign:
-        called = _renamed(used, number)
-        measures = {n: replace(m, called=called.get(n, f"{n}_value")) for n, m in measures.items()}
+        measures = _foreign(measures, _renamed(used, number))
     tools = [t for t, there in (("elasticsearch", logs), ("jaeger", traces), ("containers", changes)) if there]
     tools += [*servers, *(("tcpdump",) if packets else ()), *(("prometheus",) if measures else ())]
     sources = tuple(_tool_name(t, number) if number else rng.choice(_PRODUCTS.get(t, (t,))) for t in tools)
@@ -187,6 +186,18 @@ def _renamed(used: Sequence[str], number: int) -> dict[str, str]:
         for rule in conventions()[name].rules:
             pools.setdefault(rule.signal, []).extend(m for m in rule.metrics if m not in pools.get(rule.signal, ()))
     return {signal: str(pool[number % len(pool)]) for signal, pool in pools.items() if pool}
+
+
+def _foreign(measures: Mapping[str, Measure], called: Mapping[str, str]) -> dict[str, Measure]:
+    """The measures by these names; of two of one kind with one name, the second has another."""
+    found: dict[str, Measure] = {}
+    taken: set[tuple[str, str]] = set()
+    for name, measure in measures.items():
+        new = called.get(name, f"{name}_value")
+        new = f"{name}_value" if (measure.kind, new) in taken else new
+        taken.add((measure.kind, new))
+        found[name] = replace(measure, called=new)
+    return found
 
 
 def _tool_name(tool: str, number: int) -> str:
