@@ -30,7 +30,7 @@ check: .venv/.dev ## format, lint, types, import contracts
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 	cd testbed && ../$(BIN)/mypy --config-file ../pyproject.toml --explicit-package-bases kit apps
 
-audit: .venv/.dev ## ask the advisory service about every locked dependency; says so where it cannot be reached
+audit: .venv/.dev ## ask the advisory service, or an archive of it (ADVISORIES=all.zip), about every locked dependency; says so where there is none
 	$(BIN)/python .ci/audit.py requirements/dev.txt
 
 sbom: .venv/.dev ## write var/sbom.json: what a release is made of, in CycloneDX, from the lock file

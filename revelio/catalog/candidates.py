@@ -26,12 +26,16 @@ ERRORS = "spans with errors"
 """What is held where some span failed: elsewhere a question about failed spans has no answer."""
 
 
+_LINES = {"ERROR": "lines of error", "WARNING": "lines of warning"}
+"""What is held where lines of a level were logged, now or before: elsewhere a question about them has no answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """What there is to ask about: the entities and, of a live system, which sources answered and what they hold.
 
-    ``held`` are pairs of a signal, "spans" or ``ERRORS``, and the entity that it is known of. Both are None where nothing says
-    it: then every source is taken to hold what the testbed has.
+    ``held`` are pairs of a signal, "spans", ``ERRORS`` or one of ``_LINES``, and the entity that it is known of. Both are None
+    where nothing says it: then every source is taken to hold what the testbed has.
     """
 
     entities: frozenset[Entity]
@@ -47,7 +51,8 @@ def inventory(evidence: Evidence) -> Inventory:
     spans = {("spans", name) for span in evidence.spans for name in (span.service, span.entity.name)}
     failed = [span for span in evidence.spans if span.now.errors or span.before.errors]
     spans |= {(ERRORS, name) for span in failed for name in (span.service, span.entity.name)}
-    held = frozenset({(s.metric, s.entity.name) for s in evidence.series if _known(s.metric)} | spans)
+    lines = {(_LINES[p.level], p.entity.name) for p in evidence.logs if p.level in _LINES and (p.count or p.baseline_count)}
+    held = frozenset({(s.metric, s.entity.name) for s in evidence.series if _known(s.metric)} | spans | lines)
     return Inventory(entities, frozenset(evidence.sources), held)
 
 
@@ -167,12 +172,15 @@ def _any_held(template: QueryTemplate, held: Collection[str]) -> bool:
 def _held(reading: Reading) -> str:
     if reading.source == "series":
         return reading.metric
+    if reading.source == "logs":
+        return f"lines of {reading.metric}"
     return ERRORS if reading.metric == "errors" else "spans"
 
 
 def _kept(reading: Reading) -> bool:
-    """Whether evidence that lacks it means that there is nothing to show; logs and changes are silent when all is well."""
-    return reading.source == "spans" or (reading.source == "series" and _known(reading.metric))
+    """Whether evidence that lacks it means that there is nothing to show; changes are silent when all is well."""
+    of_lines = reading.source == "logs" and f"lines of {reading.metric}" in _LINES.values()
+    return of_lines or reading.source == "spans" or (reading.source == "series" and _known(reading.metric))
 
 
 def _known(metric: str) -> bool:

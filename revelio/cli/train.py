@@ -128,7 +128,8 @@ def train(
             pairs=tuple(pairs or ()),
         )
         if only_encoder:
-            name, metrics = "report encoder", train_encoder(arguments, report).figures
+            metrics = train_encoder(arguments, report).figures
+            name = "report encoder" if metrics else "published report encoder, for want of texts to train it on,"
             use = f"revelio train --encoder {out}"
         else:
             manifest = fit(arguments, report)

@@ -201,7 +201,7 @@ class Bot:
                     act()
             except SlackApiError as error:
                 log.warning("Slack refused %s: %s", error.response.api_url, error.response.get("error"))
-            except (RevelioError, ValueError) as error:
+            except (RevelioError, ValueError, OSError) as error:  # an OSError: Slack cannot be reached
                 log.warning("a delivery from Slack failed: %s", error)
             except Exception:
                 log.exception("a delivery from Slack failed")
