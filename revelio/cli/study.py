@@ -15,7 +15,7 @@ from revelio.cli.engine import settings_with
 from revelio.cli.evaluate import DATASET, show
 from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, complain, emit, say, table
-from revelio.cli.train import Device
+from revelio.cli.train import TrainingDevice
 from revelio.errors import InvalidInputError
 from revelio.support.extras import extras_for
 
@@ -30,7 +30,7 @@ def study(
     dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")] = DATASET,
     work: Annotated[Path, typer.Option("--work", help="Folder of the trained models; existing ones are reused.")] = WORK,
     only: Annotated[list[str] | None, typer.Option("--only", help="A variant; may be given several times.")] = None,
-    device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
+    device: Annotated[TrainingDevice, typer.Option("--device", help="Where to train.")] = TrainingDevice.AUTO,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     encoder: Annotated[
         Path | None,
