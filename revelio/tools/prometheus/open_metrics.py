@@ -52,7 +52,7 @@ _FOUND, _MARK = "revelio_metric", "revelio_series"
 _LEFT_OUT = (
     ".*_bucket|.*_created|.*_info|.*_timestamp_seconds|ALERTS.*|scrape_.*|up|prometheus_.*|promhttp_.*"
     "|process_.*|go_.*|python_gc_.*|nodejs_gc_.*|net_conntrack_.*|node_(memory|sockstat|netstat|softnet|schedstat|timex)_.*"
-    "|.*_(exporter|collector)_.*|.*_scrape_(duration|error|collector).*"
+    "|.*_(exporter|collector)_.*|.*_scrape_(.*_)?(duration|error|collector).*"
 )
 
 log = logging.getLogger(__name__)
