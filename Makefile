@@ -19,7 +19,8 @@ test: .venv/.dev ## every test that needs no Docker engine, on WORKERS processor
 test-stack: .venv/.dev ## the tests against the real stack
 	$(BIN)/pytest -m "$(STACK)"
 
-test-hostile: .venv/.dev ## attack real servers on loopback for a quarter of an hour, and print what came of it
+test-hostile: .venv/.dev ## attack real servers on loopback for half an hour, and print what came of it
+	$(BIN)/pytest tests/tools/test_injection.py
 	$(BIN)/pytest -m hostile tests/hostile
 	$(BIN)/python -m tests.hostile.page
 

@@ -27,7 +27,7 @@ TAKEN_WITHIN_S, PAGE_MEDIAN_S, ANSWERED_WITHIN_S = 5.0, 1.0, 60.0
 @pytest.fixture
 def settings() -> Iterator[str]:
     """Of one live system whose backends answer at once."""
-    told, backends = ["rate_limit = 0\n"], []
+    told, backends = list[str](), list[ThreadingHTTPServer]()
     for tool, scheme in TOOLS.items():
         backends.append(ThreadingHTTPServer(("127.0.0.1", 0), Polite))
         threading.Thread(target=backends[-1].serve_forever, daemon=True).start()
