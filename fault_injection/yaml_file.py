@@ -8,8 +8,8 @@ from typing import TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
+from revelio.support.bounded_file import read_bounded
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts import rooms
+
 ROOT = Path(__file__).parent.parent
 LINT = Path(sys.executable).with_name("lint-imports")
 
@@ -26,12 +28,21 @@ def test_import_contracts_hold() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_the_top_of_the_package_can_be_read_at_one_glance() -> None:
+    assert len(rooms.entries()) <= rooms.ENTRIES
+    assert {room for floor in rooms.floors() for room in floor} >= set(rooms.entries()) - {"bundled"}
+
+
+def test_the_page_draws_the_rooms_as_they_are() -> None:
+    assert rooms.drawing() in rooms.PAGE.read_text(encoding="utf-8"), "python scripts/rooms.py --write"
+
+
 def test_a_serving_module_that_read_labels_would_break_a_contract(tmp_path: Path) -> None:
     for package in ("revelio", "webui", "fault_injection", "testbed"):
         subprocess.run(["cp", "-r", ROOT / package, tmp_path / package], check=True)
     (tmp_path / ".importlinter").write_bytes((ROOT / ".importlinter").read_bytes())
-    recommender = tmp_path / "revelio" / "recommender.py"
-    recommender.write_text(f"import torch\nimport revelio.incidents.dataset\n{recommender.read_text()}")
+    recommender = tmp_path / "revelio" / "ranker" / "recommender.py"
+    recommender.write_text(f"import torch\nimport revelio.systems.incidents.dataset\n{recommender.read_text()}")
     done = subprocess.run([LINT, "--no-cache"], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
     assert done.returncode == 1
     broken = [line.split(" BROKEN")[0] for line in done.stdout.splitlines() if " BROKEN" in line]
@@ -42,7 +53,7 @@ def test_a_serving_module_that_read_labels_would_break_a_contract(tmp_path: Path
     ]
 
 
-@pytest.mark.parametrize("module", ["revelio.service", "webui.app", "revelio.evaluation.runner"])
+@pytest.mark.parametrize("module", ["revelio.service", "webui.app", "revelio.training.evaluation.runner"])
 def test_serving_and_evaluation_load_no_training_library(module: str) -> None:
     assert not _loaded_by(f"import {module}") & {"torch", "transformers", "sentence_transformers", "sklearn", "onnx"}
 
@@ -95,7 +106,7 @@ _FLEET = (
 )
 
 
-@pytest.mark.parametrize("module", ["revelio.service", "revelio.recommender", "webui.app"])
+@pytest.mark.parametrize("module", ["revelio.service", "revelio.ranker.recommender", "webui.app"])
 def test_serving_loads_no_engine_of_retrieval_before_it_is_needed(module: str) -> None:
     assert not _loaded_by(f"import {module}") & RETRIEVAL
 

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from revelio.catalog import bundled_catalog
 from revelio.settings import Settings
-from revelio.systems import open_system
-from revelio.telemetry_logs import JsonLines, TextLines
+from revelio.support.telemetry_logs import JsonLines, TextLines
+from revelio.systems.system import open_system
 from tests.tools.ill_server import HEAD, ill_server
 from tests.tools.test_limits import ADDRESSES
 from tests.webui import made

@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from revelio import __version__
 from revelio.errors import RevelioError
-from revelio.recommender import Recommender
+from revelio.ranker.recommender import Recommender
 from revelio.service import Service
 from revelio.settings import Settings
 from webui.accounts.middleware import AccessMiddleware

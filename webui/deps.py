@@ -7,8 +7,8 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from revelio.health import Health
 from revelio.service import Service
+from revelio.systems.health import Health
 from webui.forms import begun_elsewhere
 
 

@@ -27,7 +27,7 @@ from fault_injection.kinds import kind_named
 from fault_injection.labels import Accepted, load_labels
 from fault_injection.spec import Fault
 from revelio.errors import FaultError, InvalidInputError, SourceError
-from revelio.incidents.files import IncidentFiles
+from revelio.systems.incidents.files import IncidentFiles
 from revelio.tools.base import Scope
 from revelio.types import Window
 

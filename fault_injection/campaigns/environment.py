@@ -11,7 +11,7 @@ from fault_injection.campaigns.health import ProbeUsers
 from fault_injection.campaigns.proof import LiveSystem
 from fault_injection.engine import Engine
 from revelio.catalog import Catalog
-from revelio.incidents.exchange import Note, Report
+from revelio.systems.incidents.exchange import Note, Report
 from revelio.types import Window
 
 

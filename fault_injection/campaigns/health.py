@@ -6,7 +6,7 @@ import time
 from typing import Protocol
 
 from fault_injection.spec import Effect
-from revelio.incidents.exchange import Note
+from revelio.systems.incidents.exchange import Note
 
 OK = "ok"
 LEAST_VISITS = 6

@@ -12,9 +12,9 @@ from fault_injection.inject import Injection
 from fault_injection.kinds import kind_named
 from fault_injection.labels import Accepted, Cause
 from fault_injection.spec import Fault
-from revelio.anomaly import SIGNIFICANT
 from revelio.errors import RevelioError
-from revelio.incidents.exchange import Note
+from revelio.support.anomaly import SIGNIFICANT
+from revelio.systems.incidents.exchange import Note
 from revelio.types import Window
 from testbed.users.corpus import SITE
 

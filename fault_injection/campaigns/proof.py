@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fault_injection.labels import Grade
-from revelio.anomaly import SIGNIFICANT
 from revelio.errors import SourceError
-from revelio.incidents.exchange import Label
+from revelio.support.anomaly import SIGNIFICANT
+from revelio.systems.incidents.exchange import Label
 from revelio.tools.base import Scope
 from revelio.types import Evidence, Query, RecordedResult, Result, Window
 

@@ -13,10 +13,10 @@ from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, pro
 from fault_injection.inject import Injection
 from fault_injection.kinds import kind_named
 from fault_injection.labels import Call, Cause, accepted_queries, apart_from
-from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.errors import SourceError
-from revelio.incidents.exchange import FaultRecord, Label, Note, Record, Report, write_records
+from revelio.systems.incidents.exchange import FaultRecord, Label, Note, Record, Report, write_records
 from revelio.tools.base import Scope
 from revelio.types import Evidence, Query, RecordedResult, Result
 

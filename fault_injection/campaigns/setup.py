@@ -13,10 +13,10 @@ from fault_injection.docker_engine import DockerEngine
 from fault_injection.testbed_system import system_of
 from revelio.catalog import bundled_catalog
 from revelio.errors import FaultError, InvalidInputError
-from revelio.incidents.dataset import TEST_WRITERS, TRAIN_WRITERS
-from revelio.incidents.exchange import Note, Report
 from revelio.settings import load_settings
-from revelio.systems import open_system
+from revelio.systems.incidents.dataset import TEST_WRITERS, TRAIN_WRITERS
+from revelio.systems.incidents.exchange import Note, Report
+from revelio.systems.system import open_system
 from revelio.types import Window
 from testbed.errors import CorpusError, StackError
 from testbed.progress import Progress, silent

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from revelio.incidents.exchange import Record, read_records
+from revelio.systems.incidents.exchange import Record, read_records
 
 DISCARDED = "discarded.jsonl"
 EARLIER_DISCARDED = "void.jsonl"

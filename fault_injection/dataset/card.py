@@ -12,7 +12,7 @@ from fault_injection.dataset.accepted_features import AcceptedFeatures, Discusse
 from fault_injection.dataset.label_report import label_report
 from fault_injection.dataset.template_coverage import CONTROL
 from revelio.errors import DatasetError, InvalidInputError
-from revelio.incidents.dataset import SPLITS, open_dataset
+from revelio.systems.incidents.dataset import SPLITS, open_dataset
 
 
 @dataclass(frozen=True, slots=True)

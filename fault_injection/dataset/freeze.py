@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import (
+from revelio.systems.incidents.dataset import (
     EARLIER,
     MANIFEST,
     SPLITS,
@@ -19,8 +19,8 @@ from revelio.incidents.dataset import (
     grown_from,
     open_dataset,
 )
-from revelio.incidents.exchange import Record, records_of
-from revelio.incidents.files import IncidentFiles
+from revelio.systems.incidents.exchange import Record, records_of
+from revelio.systems.incidents.files import IncidentFiles
 from revelio.types import Evidence
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fault_injection.campaigns.status import discarded_runs, records_in
 from fault_injection.dataset.template_coverage import CONTROL
-from revelio.anomaly import SIGNIFICANT
-from revelio.incidents.exchange import Record
+from revelio.support.anomaly import SIGNIFICANT
+from revelio.systems.incidents.exchange import Record
 
 UNEXPLAINED = "no tool shows its cause"
 """The stage at which a run is discarded because no label of grade 3 was proven."""

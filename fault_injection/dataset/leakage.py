@@ -19,7 +19,7 @@ from fault_injection.dataset.leakage_features import RunFeatures
 from fault_injection.dataset.template_coverage import CONTROL
 from revelio.encoders.report import Floats
 from revelio.errors import DatasetError
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 
 LEAST_INCIDENTS = 3
 """With fewer there is nothing to hold out."""

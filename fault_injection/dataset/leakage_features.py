@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from revelio.encoders.evidence import index_evidence
-from revelio.incidents.exchange import Record
+from revelio.systems.incidents.exchange import Record
 from revelio.types import Evidence
 
 DATABASE = "postgres"

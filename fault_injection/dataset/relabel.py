@@ -13,8 +13,8 @@ from fault_injection.dataset.rescore import rescore
 from fault_injection.labels import Accepted, Cause, load_labels
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import FaultRecord, Record, records_of, write_records
-from revelio.incidents.files import IncidentFiles
+from revelio.systems.incidents.exchange import FaultRecord, Record, records_of, write_records
+from revelio.systems.incidents.files import IncidentFiles
 from revelio.types import RecordedResult
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fault_injection.campaigns.proof import healthy_scope
-from revelio.anomaly import SIGNIFICANT
 from revelio.catalog import Catalog
-from revelio.incidents.exchange import Record
+from revelio.support.anomaly import SIGNIFICANT
+from revelio.systems.incidents.exchange import Record
 from revelio.tools.base import Scope
 from revelio.tools.prometheus.tool import strength
 from revelio.tools.sample_series import verdict

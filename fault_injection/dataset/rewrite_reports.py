@@ -9,8 +9,8 @@ from pathlib import Path
 from fault_injection.campaigns.environment import Reporters
 from fault_injection.dataset.freeze import freeze
 from revelio.errors import DatasetError, InvalidInputError
-from revelio.incidents.dataset import TRAIN_WRITERS, open_dataset
-from revelio.incidents.exchange import write_records
+from revelio.systems.incidents.dataset import TRAIN_WRITERS, open_dataset
+from revelio.systems.incidents.exchange import write_records
 
 ReportersOf = Callable[[str, str], Reporters | None]
 """The reporters of an application (first argument) for a split (second); None when they may write nothing there."""

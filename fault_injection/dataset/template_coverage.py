@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fault_injection.labels import Accepted
-from revelio.anomaly import SIGNIFICANT
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import Record, read_records
-from revelio.incidents.files import IncidentFiles
+from revelio.support.anomaly import SIGNIFICANT
+from revelio.systems.incidents.exchange import Record, read_records
+from revelio.systems.incidents.files import IncidentFiles
 
 CONTROL = "control"
 """The category of runs in which nothing is wrong."""

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from revelio.bounded_file import read_bounded
-from revelio.bounded_yaml import DeepError, Loader, check_depth
+from revelio.catalog.conventions import signals
 from revelio.catalog.products import Product
 from revelio.catalog.specs import Catalog, Metric, ResultForm, ToolSpec
-from revelio.conventions import signals
 from revelio.errors import CatalogError
+from revelio.support.bounded_file import read_bounded
+from revelio.support.bounded_yaml import DeepError, Loader, check_depth
 from revelio.types import Blank, ColumnRole, Origin, QueryTemplate, Reading, ResultKind
 
 M = TypeVar("M", bound=BaseModel)

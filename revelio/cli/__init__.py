@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from revelio.errors import RevelioError
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 
 TESTBED_VERBS = {"campaign", "faults", "testbed"}
 """Verbs that need all of that extra, whichever of its packages they import first."""

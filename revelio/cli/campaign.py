@@ -141,7 +141,7 @@ def pack(out: Recorded, json: Json = False) -> None:
     Examples:
       revelio campaign pack --out data/three_apps
     """
-    from revelio.incidents.files import IncidentFiles
+    from revelio.systems.incidents.files import IncidentFiles
 
     packed = {part: IncidentFiles(out / part).pack() for part in ("results", "incidents")}
     if json:

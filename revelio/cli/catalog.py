@@ -12,11 +12,11 @@ import typer
 
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, emit, say, table
-from revelio.numbers import format_count
+from revelio.support.numbers import format_count
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
-    from revelio.imports.files import ImportedFile
+    from revelio.catalog.imports.files import ImportedFile
 
 _MOST_PROBLEMS = 20
 Files = Annotated[list[Path] | None, typer.Argument(help="Catalog files; the ones of the settings when none is given.")]
@@ -37,8 +37,8 @@ def group() -> typer.Typer:
 def settings_catalog(files: list[Path] | None = None) -> Catalog:
     """The catalog of these files, else of the settings, else the bundled one."""
     from revelio.catalog import load_catalog
-    from revelio.imports.files import with_imports
-    from revelio.plugins import own_catalog
+    from revelio.catalog.imports.files import with_imports
+    from revelio.catalog.plugins import own_catalog
 
     settings = settings_with()
     if files:
@@ -76,9 +76,9 @@ def import_(
       revelio catalog import runbooks runbooks
       revelio catalog import searches export.ndjson --out searches.yaml
     """
-    from revelio.import_sources import default_name, import_questions, read_source
-    from revelio.imports.files import ImportedFile, save, text
-    from revelio.redaction import redact_address
+    from revelio.catalog.imports.files import ImportedFile, save, text
+    from revelio.errors.redaction import redact_address
+    from revelio.service.import_sources import default_name, import_questions, read_source
 
     settings = settings_with()
     if out is None:
@@ -96,7 +96,7 @@ def imports(json: Json = False) -> None:
     Examples:
       revelio catalog imports
     """
-    from revelio.imports.files import listed
+    from revelio.catalog.imports.files import listed
 
     _tell(listed(settings_with().imports.folder), json)
 
@@ -112,7 +112,7 @@ def refresh(
       revelio catalog refresh
       revelio catalog refresh team-dashboards
     """
-    from revelio.import_sources import refresh as read_again
+    from revelio.service.import_sources import refresh as read_again
 
     _tell(tuple(read_again(settings_with(), tuple(names or ()))), json)
 
@@ -124,7 +124,7 @@ def remove(name: Annotated[str, typer.Argument(help="The name of an import.")], 
     Examples:
       revelio catalog remove team-dashboards
     """
-    from revelio.imports.files import remove as forget
+    from revelio.catalog.imports.files import remove as forget
 
     forget(settings_with().imports.folder, name)
     if json:

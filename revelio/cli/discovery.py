@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from revelio.catalog import Catalog
-from revelio.discovery import machine
-from revelio.discovery.machine import DataSource, Engine, Grafana
 from revelio.errors import NotFoundError, SourceError
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
+from revelio.tools.discovery import machine
+from revelio.tools.discovery.machine import DataSource, Engine, Grafana
 from revelio.tools.probe import Probe
 from revelio.tools.registry import probes
 from revelio.tools.seen_at import another, seen_at

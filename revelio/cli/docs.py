@@ -22,8 +22,8 @@ def docs(
       revelio docs accounts
       revelio docs grafana-dashboard.json > dashboard.json
     """
-    from revelio.documentation import page as find
-    from revelio.documentation import pages, title
+    from revelio.support.documentation import page as find
+    from revelio.support.documentation import pages, title
 
     if page is None:
         listed = [{"page": name, "title": title(path)} for name, path in pages().items()]

@@ -14,13 +14,13 @@ import typer
 from revelio.cli.engine import settings_with
 from revelio.cli.output import Json, console, emit
 from revelio.errors import RevelioError
-from revelio.extras import how_to_install
-from revelio.redaction import redact_address
+from revelio.errors.redaction import redact_address
+from revelio.support.extras import how_to_install
 
 if TYPE_CHECKING:
-    from revelio.coverage import Coverage
     from revelio.service import Service
     from revelio.settings import Settings
+    from revelio.systems.coverage import Coverage
 
 State = Literal["good", "absent", "broken"]
 _LOOK_S = 15.0
@@ -107,7 +107,7 @@ def _examine(examined: Examined) -> Iterator[Finding]:
 
 
 def _plugins() -> Iterator[Finding]:
-    from revelio.plugins import announced
+    from revelio.catalog.plugins import announced
 
     for one in announced():
         if one.spec is None:
@@ -139,7 +139,7 @@ def _incidents(service: Service, settings: Settings) -> Finding:
 
 
 def _live_systems(service: Service, examined: Examined) -> Iterator[Finding]:
-    from revelio.coverage import coverage_of_all
+    from revelio.systems.coverage import coverage_of_all
 
     looked = coverage_of_all({name: service.system(name) for name in service.systems}, _LOOK_S)
     for name, seen in looked.items():
@@ -170,7 +170,7 @@ def print_coverage(system: str, seen: Coverage) -> None:
     """What can be seen of a system, for a person."""
     from rich.text import Text
 
-    from revelio.coverage import reasons
+    from revelio.systems.coverage import reasons
 
     screen = console()
     signals, templates = seen.signals, seen.templates

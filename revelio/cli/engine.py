@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from revelio.service import Service
     from revelio.settings import Settings
     from revelio.store import Store
-    from revelio.time_range import TimeRange
+    from revelio.systems.time_range import TimeRange
     from revelio.types import Incident
 
 SystemOption = Annotated[str | None, typer.Option("--system", help="A live system of the settings, asked now.")]
@@ -57,7 +57,7 @@ def asked_time(since: str, at: str, window: str) -> TimeRange:
     """The time that the options name, on this machine's clock; ``InvalidInputError`` when they name none."""
     import time
 
-    from revelio.time_range import parse_time_range
+    from revelio.systems.time_range import parse_time_range
 
     return parse_time_range(since, at, window, now=time.time(), zone=None)
 
@@ -66,7 +66,7 @@ def take_snapshot(service: Service, system: str | None, incident: str | None, as
     """What can be seen there: the recorded incident, or the live system at the time that was asked, else now."""
     import time
 
-    from revelio.time_range import TimeRange
+    from revelio.systems.time_range import TimeRange
     from revelio.types import Incident
 
     if incident:

@@ -18,7 +18,7 @@ from revelio.cli.gate import check_gate, read_gate
 from revelio.cli.output import Json, StepBars, complain, console, emit, say
 
 if TYPE_CHECKING:
-    from revelio.evaluation.results import Evaluation
+    from revelio.training.evaluation.results import Evaluation
 
 DATASET, TWO_AT_ONCE = Path("data/three_apps"), Path("data/production")
 
@@ -104,13 +104,13 @@ def evaluate(
 
         evaluate_listening(with_catalogs(dataset or [DATASET, TWO_AT_ONCE], catalog), model, gate, json)
         return
-    from revelio.evaluation.baselines import baselines as simpler
-    from revelio.evaluation.runner import TEST_SPLITS
-    from revelio.evaluation.runner import evaluate as compare
-    from revelio.evaluation.tables import tables
-    from revelio.evaluation.trained import Trained, WithoutEvidence, WithoutReport
-    from revelio.incidents.dataset import open_datasets
     from revelio.ranker.artifact import load_ranker
+    from revelio.systems.incidents.dataset import open_datasets
+    from revelio.training.evaluation.baselines import baselines as simpler
+    from revelio.training.evaluation.runner import TEST_SPLITS
+    from revelio.training.evaluation.runner import evaluate as compare
+    from revelio.training.evaluation.tables import tables
+    from revelio.training.evaluation.trained import Trained, WithoutEvidence, WithoutReport
 
     data, default = open_datasets(with_catalogs(dataset or [DATASET], catalog)), settings_catalog()
     tools = data.all_tools(default)
@@ -128,7 +128,7 @@ def evaluate(
             seen=lambda so_far: bars.show(tables(replace(so_far, kinds=()))),
         )
     if html:
-        from revelio.evaluation.page import page
+        from revelio.training.evaluation.page import page
 
         html.write_text(page(found), encoding="utf-8")
         say(f"the report is in {html}")
@@ -145,7 +145,7 @@ def evaluate(
 
 def check_split_names(names: Sequence[str]) -> None:
     """Refuse a split that no dataset has."""
-    from revelio.incidents.dataset import SPLITS
+    from revelio.systems.incidents.dataset import SPLITS
 
     for name in names:
         if name not in SPLITS:
@@ -154,7 +154,7 @@ def check_split_names(names: Sequence[str]) -> None:
 
 def show(found: Evaluation) -> None:
     """Print the tables, then the errors of methods."""
-    from revelio.evaluation.tables import tables
+    from revelio.training.evaluation.tables import tables
 
     screen = console()
     screen.print(f"{found.model} on {found.dataset}", markup=False)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 def evaluate_listening(parts: Sequence[tuple[Path, Catalog | None]], model: Path | None, gate: Path | None, json: bool) -> None:
     """Print the first queries with the report, without it, with another one and with nonsense."""
-    from revelio.evaluation.listening import UNSEEN, listening
-    from revelio.evaluation.tables import listening_table
-    from revelio.evaluation.trained import Trained
-    from revelio.incidents.dataset import open_datasets
     from revelio.ranker.artifact import load_ranker
+    from revelio.systems.incidents.dataset import open_datasets
+    from revelio.training.evaluation.listening import UNSEEN, listening
+    from revelio.training.evaluation.tables import listening_table
+    from revelio.training.evaluation.trained import Trained
 
     data, default = open_datasets(parts), settings_catalog()
     trained = Trained(load_ranker(settings_with(model).model, data.all_tools(default)))

@@ -23,12 +23,12 @@ def evaluate_retrieval(
     Methods that use a report encoder are scored with that of the folder ``encoder`` as well.
     """
     from revelio.encoders.report import OnnxEncoder
-    from revelio.evaluation.retrieval import AMONG, found_queries, nearest_causes
-    from revelio.incidents.dataset import open_datasets
     from revelio.ranker.artifact import REPORT_WEIGHTS, TOKENIZER, load_ranker
-    from revelio.recommender import Recommender
+    from revelio.ranker.recommender import Recommender
     from revelio.retrieval import IncidentVectors
     from revelio.service.pipeline import answer_incident
+    from revelio.systems.incidents.dataset import open_datasets
+    from revelio.training.evaluation.retrieval import AMONG, found_queries, nearest_causes
 
     data, default = open_datasets(parts), settings_catalog()
     tools = data.all_tools(default)

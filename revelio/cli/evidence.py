@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from revelio.numbers import format_duration, format_value
 from revelio.presentation import evidence_panels, headline, panels
 from revelio.presentation.cells import format_cell
 from revelio.presentation.sparklines import sparkline as bars_of
 from revelio.presentation.waterfalls import waterfall as drawn
+from revelio.support.numbers import format_duration, format_value
 from revelio.types import Evidence, Result, Series, Span, Window
 
 _POINTS = 24

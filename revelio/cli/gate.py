@@ -20,7 +20,7 @@ def read_gate(path: Path | None) -> None:
 
 def check_gate(path: Path | None, found: Mapping[str, Any]) -> None:
     """Compare with the figures in a file; without one nothing is compared."""
-    from revelio.evaluation.gate import TOLERANCE, falls
+    from revelio.training.evaluation.gate import TOLERANCE, falls
 
     if path is None:
         return

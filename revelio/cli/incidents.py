@@ -15,8 +15,8 @@ from revelio.cli.output import Json, console, emit, say, table
 from revelio.errors import InvalidInputError, RevelioError
 
 if TYPE_CHECKING:
-    from revelio.incidents.recorded import RecordedIncidents
     from revelio.service import Service
+    from revelio.systems.incidents.recorded import RecordedIncidents
     from revelio.types import Evidence, Incident, RecordedResult
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -66,7 +66,7 @@ def show(incident_id: Annotated[str, typer.Argument(metavar="ID")], json: Json =
     """
     found = _recorded().get(incident_id)
     if json:
-        from revelio.incidents.exchange import dump_record
+        from revelio.systems.incidents.exchange import dump_record
 
         typer.echo(dump_record(found), nl=False)
         return
@@ -94,7 +94,7 @@ def take_in(
       revelio incidents import theirs.jsonl --to var/incidents
       REVELIO_INCIDENTS=var/incidents revelio incidents import theirs.jsonl
     """
-    from revelio.incidents.exchange import read_records, write_records
+    from revelio.systems.incidents.exchange import read_records, write_records
 
     folder = _writable(to)
     records = [r for path in files for r in read_records(path)]
@@ -126,7 +126,7 @@ def hand_out(
       revelio incidents export --out all.jsonl.xz
       revelio incidents export shop-1a2b3c4d5e --out one.jsonl
     """
-    from revelio.incidents.exchange import write_records
+    from revelio.systems.incidents.exchange import write_records
 
     incidents = _recorded()
     chosen = ids or list(incidents.ids())
@@ -156,7 +156,7 @@ def record(
     Examples:
       revelio incidents record "checkout is slow" --system shop --to var/incidents
     """
-    from revelio.incidents.exchange import Record, Report, write_records
+    from revelio.systems.incidents.exchange import Record, Report, write_records
 
     service = open_service()
     chosen, _ = choose_place(service, system, None)
@@ -195,7 +195,7 @@ def bundle(
     Examples:
       revelio incidents bundle shop-1a2b3c4d5e --dataset data/three_apps --to var/incidents
     """
-    from revelio.incidents.bundle import bundle as copy
+    from revelio.systems.incidents.bundle import bundle as copy
 
     written = copy(dataset, ids, to)
     if json:
@@ -207,7 +207,7 @@ def bundle(
 def _results(service: Service, seen: Incident) -> tuple[RecordedResult, ...]:
     """What each candidate query shows; those whose backend does not answer are left out and said."""
     from fault_injection.campaigns.proof import execute, recorded
-    from revelio.candidates import candidates, inventory
+    from revelio.catalog.candidates import candidates, inventory
 
     system = service.system(seen.system)
     done = execute(system, candidates(service.catalog, inventory(seen.evidence)), system.scope(seen.evidence))
@@ -217,7 +217,7 @@ def _results(service: Service, seen: Incident) -> tuple[RecordedResult, ...]:
 
 
 def _recorded() -> RecordedIncidents:
-    from revelio.incidents.recorded import RecordedIncidents
+    from revelio.systems.incidents.recorded import RecordedIncidents
 
     folder = settings_with().incidents
     if not folder.is_dir():
@@ -259,9 +259,9 @@ def _contents(evidence: Evidence) -> list[str]:
 def _print_furthest(evidence: Evidence, most: int = 12) -> None:
     from rich.text import Text
 
-    from revelio.anomaly import deviation, split
     from revelio.cli.evidence import sparkline
-    from revelio.numbers import format_sigma
+    from revelio.support.anomaly import deviation, split
+    from revelio.support.numbers import format_sigma
 
     metrics = {m.name: m for tool in settings_catalog().tools for m in tool.metrics}
     rows = []

@@ -14,12 +14,12 @@ import typer
 
 from revelio.cli.output import Json, emit, say, table
 from revelio.errors import InvalidInputError, NotFoundError
-from revelio.redaction import checked_address, redact_address, remember_address
+from revelio.errors.redaction import checked_address, redact_address, remember_address
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
     from revelio.cli.discovery import Finder, Found, Project
-    from revelio.coverage import Coverage
+    from revelio.systems.coverage import Coverage
 
 SHOWN = 5
 """Projects that are listed where several are there."""
@@ -55,9 +55,9 @@ def init(
       revelio init --jaeger http://jaeger:16686 --out /etc/revelio.toml --force
     """
     from revelio.catalog import bundled_catalog
+    from revelio.catalog.plugins import with_plugins
     from revelio.cli import settings_file
     from revelio.cli.discovery import Finder, Project, projects_of
-    from revelio.plugins import with_plugins
 
     path = out or Path(os.environ.get("REVELIO_CONFIG") or "revelio.toml")
     text, systems = ("", {}) if force or not path.exists() else settings_file.read(path)
@@ -183,9 +183,9 @@ def _given(sources: Sequence[str], named: Mapping[str, str | None]) -> dict[str,
 
 def _coverage(path: Path, name: str, catalog: Catalog) -> Coverage:
     """What the settings just written let Revelio see."""
-    from revelio.coverage import coverage
     from revelio.settings import SystemSettings
-    from revelio.systems import open_system
+    from revelio.systems.coverage import coverage
+    from revelio.systems.system import open_system
 
     written = tomllib.loads(path.read_text(encoding="utf-8"))["systems"][name]
     system = open_system(name, SystemSettings.model_validate(written), catalog)

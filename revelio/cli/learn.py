@@ -13,8 +13,8 @@ from revelio.cli.output import Json, StepBars, emit, say, table
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from revelio.learning.learn import Attempt
     from revelio.ranker.versions import Comparison
+    from revelio.training.feedback.learn import Attempt
 
 
 def learn(
@@ -37,10 +37,10 @@ def learn(
       revelio learn
       revelio learn --at-least 20 --json
     """
-    from revelio.learning.learn import LearnArguments
-    from revelio.learning.learn import learn as attempt
-    from revelio.plugins import own_catalog
+    from revelio.catalog.plugins import own_catalog
     from revelio.store import Store
+    from revelio.training.feedback.learn import LearnArguments
+    from revelio.training.feedback.learn import learn as attempt
 
     settings = settings_with()
     arguments = LearnArguments(

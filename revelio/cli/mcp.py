@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from revelio.cli.engine import open_service
 from revelio.cli.output import Json, emit, say
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 
 TOOLS = ("list_places", "recommend", "run_query", "give_feedback")
 

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from revelio.errors import NotFoundError, RevelioError
-from revelio.numbers import format_count
 from revelio.service import Service
 from revelio.service.pipeline import answer_incident
 from revelio.service.request import RecommendRequest
-from revelio.systems import System
+from revelio.support.numbers import format_count
+from revelio.systems.system import System
 from revelio.types import Entity, Evidence, Incident
 
 CANDIDATES = 1000

@@ -98,7 +98,7 @@ def replay_set(
     Examples:
       revelio models replay-set --dataset data/three_apps --out var/replay_set
     """
-    from revelio.learning.replay_set import choose
+    from revelio.training.feedback.replay_set import choose
 
     check_writable(out / "manifest.json")
     with StepBars() as bars:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-from revelio.clean_text import printable
+from revelio.errors.clean_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

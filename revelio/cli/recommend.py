@@ -29,7 +29,7 @@ from revelio.cli.output import Json, console, emit
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from revelio.similar_incidents import SimilarIncident
+    from revelio.service.similar_incidents import SimilarIncident
     from revelio.types import Evidence, RankedQuery, Recommendation
 
 _BAR = 20
@@ -157,7 +157,7 @@ def _card(screen: Console, ranked: RankedQuery, evidence: Evidence, where: str, 
     from rich.padding import Padding
     from rich.text import Text
 
-    from revelio.aliases import also_called
+    from revelio.catalog.aliases import also_called
 
     filled = round(ranked.probability * _BAR)
     head = Text(f"{ranked.rank:>2}. ", "bold")

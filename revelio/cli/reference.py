@@ -13,14 +13,14 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from revelio.catalog import bundled_catalog
+from revelio.catalog.conventions.reference import reference as conventions_page
 from revelio.catalog.reference import reference as catalog_page
 from revelio.cli.app import build
-from revelio.conventions.reference import reference as conventions_page
-from revelio.evaluation.markdown import page as figures_page
-from revelio.integration_settings import AlertSettings, SlackSettings, TelemetrySettings
-from revelio.profile_settings import ProfileSettings
-from revelio.retrieval_settings import RetrievalSettings
 from revelio.settings import BUNDLED, Backend, LearningSettings, OidcSettings, Settings, SystemSettings
+from revelio.settings.integrations import AlertSettings, SlackSettings, TelemetrySettings
+from revelio.settings.profile import ProfileSettings
+from revelio.settings.retrieval import RetrievalSettings
+from revelio.training.evaluation.markdown import page as figures_page
 
 WIDTH = 100
 

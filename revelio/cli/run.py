@@ -19,7 +19,7 @@ from revelio.cli.engine import (
 )
 from revelio.cli.output import Json, console, emit
 from revelio.errors import NotFoundError
-from revelio.suggestion import suggestion
+from revelio.support.suggestion import suggestion
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
@@ -76,7 +76,7 @@ def _pairs(given: list[str]) -> tuple[tuple[str, str], ...]:
 
 def _find(catalog: Catalog, incident: Incident, wanted: str, pairs: tuple[tuple[str, str], ...]) -> Query:
     """The candidate of that id, or the one of that template whose bindings contain the pairs."""
-    from revelio.candidates import candidates, inventory
+    from revelio.catalog.candidates import candidates, inventory
 
     there = incident.candidates or candidates(catalog, inventory(incident.evidence))
     fitting = [q for q in there if q.id == wanted or (q.template.id == wanted and set(pairs) <= set(q.bindings))]

@@ -43,8 +43,8 @@ def serve(
 
 def run_server(settings: Settings, *, demo: bool = False, json: bool = False, at_end: Callable[[], None] = lambda: None) -> None:
     """Serve until a signal ends it, and do ``at_end``. Raises ``RevelioError`` when it cannot start."""
-    from revelio.telemetry import start_traces
-    from revelio.telemetry_logs import start_logs
+    from revelio.support.telemetry import start_traces
+    from revelio.support.telemetry_logs import start_logs
     from webui.app import create_app
     from webui.server.run import serve as serve_until_ended
 

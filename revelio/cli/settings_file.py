@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revelio.bounded_file import read_bounded
 from revelio.errors import InvalidInputError
-from revelio.private_file import private
-from revelio.redaction import public_address
+from revelio.errors.redaction import public_address
+from revelio.support.bounded_file import read_bounded
+from revelio.support.private_file import private
 
 if TYPE_CHECKING:
     from revelio.cli.discovery import Found, Project

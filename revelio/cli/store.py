@@ -10,7 +10,7 @@ import typer
 
 from revelio.cli.engine import opened_store, settings_with
 from revelio.cli.output import Json, StepBars, emit, say, table
-from revelio.redaction import redact_address
+from revelio.errors.redaction import redact_address
 
 _UNITS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.0}
 
@@ -99,8 +99,8 @@ def export(
     import time
     from collections.abc import Iterator
 
-    from revelio.incidents.exchange import Record, write_records
     from revelio.store.export import exported
+    from revelio.systems.incidents.exchange import Record, write_records
 
     since = time.time() - _days(newer_than) * 86400 if newer_than else 0.0
     written = 0

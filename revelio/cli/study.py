@@ -17,7 +17,7 @@ from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, complain, emit, say, table
 from revelio.cli.train import Device
 from revelio.errors import InvalidInputError
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
@@ -85,8 +85,8 @@ def study(
       revelio study --json > study.json
     """
     with extras_for("training"):
-        from revelio.evaluation.study import study as compare
         from revelio.training.arguments import TrainArguments
+        from revelio.training.evaluation.study import study as compare
 
     arguments = TrainArguments(
         dataset, work, settings_catalog(None if systems else catalog), device=device.value, seed=seed, encoder=encoder
@@ -107,7 +107,7 @@ def study(
     with StepBars() as bars:
         found = compare(arguments, only or (), bars.report)
     if html:
-        from revelio.evaluation.page import page
+        from revelio.training.evaluation.page import page
 
         html.write_text(page(found), encoding="utf-8")
         say(f"the report is in {html}")
@@ -118,7 +118,7 @@ def study(
 
 
 def _transfer(arguments: TrainArguments, only: list[str] | None, html: Path | None, json: bool) -> None:
-    from revelio.evaluation.transfer import MEANS, study_transfer
+    from revelio.training.evaluation.transfer import MEANS, study_transfer
 
     if only or html:
         raise InvalidInputError("--transfer has no variants and no page: omit --only and --html")
@@ -135,10 +135,10 @@ def _transfer(arguments: TrainArguments, only: list[str] | None, html: Path | No
 def _systems(
     arguments: TrainArguments, folders: list[tuple[Path, Catalog | None]], per_system: int, own: Sequence[int], json: bool
 ) -> None:
-    from revelio.evaluation.systems import SHARES, leave_one_out
-    from revelio.incidents.dataset import open_datasets
-    from revelio.learning.own_incidents import adapted
     from revelio.ranker.artifact import load_ranker
+    from revelio.systems.incidents.dataset import open_datasets
+    from revelio.training.evaluation.systems import SHARES, leave_one_out
+    from revelio.training.feedback.own_incidents import adapted
 
     dataset, model = open_datasets(folders), settings_with().model
     today = load_ranker(model, dataset.all_tools(arguments.catalog))

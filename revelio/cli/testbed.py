@@ -50,7 +50,7 @@ def up(
       revelio testbed up shop --images make --no-users
     """
     from fault_injection.testbed_system import system_of
-    from revelio.registered_systems import register
+    from revelio.settings.registered_systems import register
 
     with testbed_errors():
         from testbed.stack import up as bring_up
@@ -69,7 +69,7 @@ def down(app: App = "shop", json: Json = False) -> None:
     Examples:
       revelio testbed down shop
     """
-    from revelio.registered_systems import unregister
+    from revelio.settings.registered_systems import unregister
 
     with testbed_errors():
         from testbed.stack import down as take_down

@@ -13,7 +13,7 @@ from revelio.cli.catalog import settings_catalog
 from revelio.cli.datasets import with_catalogs
 from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, emit, say
-from revelio.extras import extras_for
+from revelio.support.extras import extras_for
 
 
 class Device(StrEnum):

@@ -7,9 +7,9 @@ from math import isfinite
 
 import numpy as np
 
-from revelio.anomaly import own_floor
 from revelio.encoders.deviations import RELATIVE_NOISE_FLOOR, Doubles, SeriesDeviations, series_deviations, span_deviations
 from revelio.encoders.identity_cache import cached_by_identity
+from revelio.support.anomaly import own_floor
 from revelio.types import Evidence, Series
 
 

@@ -12,9 +12,9 @@ from struct import pack
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import RELATIVE, beyond, bounded, count_deviation, uncertainty, usual
-from revelio.conventions import signals
-from revelio.presence import GONE_SIGMA, is_presence, off, sigma
+from revelio.catalog.conventions import signals
+from revelio.catalog.presence import GONE_SIGMA, is_presence, off, sigma
+from revelio.support.anomaly import RELATIVE, beyond, bounded, count_deviation, uncertainty, usual
 from revelio.types import Feature, Series, SpanFigures, SpanStat, Window
 
 Doubles = NDArray[np.float64]
@@ -46,7 +46,7 @@ class SeriesDeviations:
 
 
 def series_deviations(series: Sequence[Series], baseline: Window, window: Window, floors: Doubles) -> SeriesDeviations:
-    """``revelio.anomaly.deviation`` up and down; ``floors [S]`` is the noise floor of each, in its own unit."""
+    """``revelio.support.anomaly.deviation`` up and down; ``floors [S]`` is the noise floor of each, in its own unit."""
     clocks = [s.times for s in series]
     lengths = np.fromiter(map(len, clocks), np.int64, len(clocks))
     times, values = _flat(clocks), _flat([s.values for s in series])

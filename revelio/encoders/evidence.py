@@ -14,7 +14,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import count_deviation
+from revelio.catalog.presence import Absence, absences
 from revelio.encoders.cached_deviations import deviations_of_series, deviations_of_spans
 from revelio.encoders.deviations import (
     SPAN_METRICS,
@@ -22,7 +22,7 @@ from revelio.encoders.deviations import (
     feature_deviations,
 )
 from revelio.encoders.report import Floats
-from revelio.presence import Absence, absences
+from revelio.support.anomaly import count_deviation
 from revelio.types import Evidence, Reading, Source
 
 Ints = NDArray[np.int64]

@@ -13,13 +13,13 @@ from itertools import compress
 
 import numpy as np
 
-from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
-from revelio.conventions import signals
+from revelio.catalog.conventions import signals
 from revelio.encoders.cached_deviations import deviations_of_series, deviations_of_spans
 from revelio.encoders.deviations import SPAN_METRICS, Doubles, feature_deviations
 from revelio.encoders.evidence import CHANGED, change_deviations, squash, unrecorded_absences
 from revelio.encoders.report import Floats
 from revelio.encoders.words import figure_words
+from revelio.support.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.types import Evidence
 
 MOST = 160

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.encoders.candidate_index import CandidateIndex
 from revelio.encoders.evidence import Ints, component, squash
 from revelio.encoders.group_ranks import share_below
 from revelio.encoders.items import NUMBERS, Items
 from revelio.encoders.report import Floats, TextEncoder
 from revelio.encoders.words import callable_words, plain_words
+from revelio.support.anomaly import SIGNIFICANT_SIGMA
 from revelio.types import QueryTemplate
 
 TIES = ("target", "component", "callees", "callers")

@@ -12,7 +12,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.encoders.candidate_index import CandidateIndex, index_candidates
 from revelio.encoders.complaint import COMPLAINT, Names, complaint, of_targets, read_names, spoken
 from revelio.encoders.evidence import FAMILIES, EvidenceIndex, components_matrix, index_evidence, neighbours, squash
@@ -26,6 +25,7 @@ from revelio.encoders.null_distribution import AlignedNulls, NullDistributions
 from revelio.encoders.report import CachingEncoder, Floats, TextEncoder
 from revelio.encoders.static_words import WordEncoder
 from revelio.encoders.words import template_words
+from revelio.support.anomaly import SIGNIFICANT_SIGMA
 from revelio.types import Evidence, Incident, Query, QueryTemplate
 
 Ints = NDArray[np.int64]

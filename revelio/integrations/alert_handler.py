@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from revelio.errors import InvalidInputError, RevelioError
-from revelio.integration_settings import AlertSettings
 from revelio.integrations.alert_store import CLAIM_S, AlertIncident, AlertStore, Outcome
 from revelio.integrations.alerts import Alert, report_of
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
+from revelio.settings.integrations import AlertSettings
 from revelio.store import SavedAnswer
-from revelio.time_range import TimeRange
+from revelio.systems.time_range import TimeRange
 
 log = logging.getLogger(__name__)
 

@@ -13,15 +13,15 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field, field_validator
 
 from revelio import __version__
-from revelio.aliases import shows_text
-from revelio.clean_text import printable
+from revelio.catalog.aliases import shows_text
 from revelio.errors import InvalidInputError, RevelioError
+from revelio.errors.clean_text import printable
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
-from revelio.similar_incidents import SimilarIncident
+from revelio.service.similar_incidents import SimilarIncident
 from revelio.store import SavedAnswer
-from revelio.time_range import parse_time_range
+from revelio.systems.time_range import parse_time_range
 from revelio.types import Cell, Evidence, RankedQuery, Result
 
 T = TypeVar("T")

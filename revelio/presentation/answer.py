@@ -8,12 +8,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from revelio.aliases import others
+from revelio.catalog.aliases import others
 from revelio.presentation.cause import CauseKind, cause
 from revelio.presentation.evidence_panels import evidence_panels
 from revelio.presentation.facts import written
 from revelio.presentation.panels import Chart, Groups, Table, Timeline, Tree, Waterfall
-from revelio.question_time import QuestionTime, TimeBasis
 from revelio.types import (
     Cell,
     ColumnRole,
@@ -28,6 +27,7 @@ from revelio.types import (
     Window,
     fill,
 )
+from revelio.types.question_time import QuestionTime, TimeBasis
 
 
 class WindowView(BaseModel):

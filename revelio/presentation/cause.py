@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Literal
 
-from revelio.numbers import format_duration
 from revelio.presentation.facts import Fact, Words, component_of, fact_of, felt, lowered, new_error, quoted, sentence, written
+from revelio.support.numbers import format_duration
 from revelio.types import RankedQuery, Recommendation
 
 CauseKind = Literal["fault", "two_faults", "untested", "no_fault", "no_evidence"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from revelio.numbers import format_value
+from revelio.support.numbers import format_value
 from revelio.types import Cell
 
 _MOMENTS = (1e9, 4e9)

@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from revelio.anomaly import levels, split
-from revelio.numbers import format_value
 from revelio.presentation.panels import Chart, Line
+from revelio.support.anomaly import levels, split
+from revelio.support.numbers import format_value
 from revelio.types import Series, Window
 
 MAX_LINES = 8

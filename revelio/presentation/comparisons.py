@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
-from revelio.numbers import format_count
 from revelio.presentation.panels import Group, Groups
 from revelio.presentation.rows import Row, rows_by_role
+from revelio.support.anomaly import SIGNIFICANT_SIGMA, count_deviation
+from revelio.support.numbers import format_count
 from revelio.tools.log_patterns import mask
 from revelio.types import Cell, ColumnRole, Evidence, LogPattern, Result, ResultKind
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from revelio.anomaly import SIGNIFICANT
 from revelio.presentation.blocking import tree
 from revelio.presentation.cells import numeric
 from revelio.presentation.charts import charts, compared
@@ -14,6 +13,7 @@ from revelio.presentation.facts.summaries import summary_of
 from revelio.presentation.panels import EvidencePanels, Panel, Table
 from revelio.presentation.timelines import timeline
 from revelio.presentation.waterfalls import waterfall
+from revelio.support.anomaly import SIGNIFICANT
 from revelio.types import Evidence, Result
 
 

@@ -10,8 +10,8 @@ from io import BytesIO
 
 from PIL import Image, ImageDraw, ImageFont
 
-from revelio.numbers import format_value
 from revelio.presentation.panels import Chart, Line
+from revelio.support.numbers import format_value
 from revelio.types import Window
 
 SIZE = (720, 300)

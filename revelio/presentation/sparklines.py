@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from revelio.anomaly import split
+from revelio.support.anomaly import split
 from revelio.types import Window
 
 _BARS = "▁▂▃▄▅▆▇█"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revelio.numbers import format_duration, format_value
 from revelio.presentation.cells import format_cell
 from revelio.presentation.panels import Chart, EvidencePanels, Group, Groups, Panel, Table, Timeline, Tree, Waterfall
 from revelio.presentation.sparklines import sparkline
+from revelio.support.numbers import format_duration, format_value
 
 _POINTS = 12
 _ORDER = ("tree", "groups", "timeline", "chart", "waterfall", "table")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
-from revelio.numbers import format_duration, format_sigma, format_value
 from revelio.presentation.facts import Words
-from revelio.question_time import Onset, ProposedTime
+from revelio.support.numbers import format_duration, format_sigma, format_value
 from revelio.types import Recommendation
+from revelio.types.question_time import Onset, ProposedTime
 
 
 def time_lines(answer: Recommendation, zone: tzinfo | None = UTC) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, FiniteFloat, TypeAda
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from revelio.bounded_file import OversizedError, read_bounded
 from revelio.catalog import Catalog
 from revelio.encoders.evidence import FAMILIES
 from revelio.encoders.null_distribution import NullDistribution, NullDistributions
@@ -23,6 +22,7 @@ from revelio.encoders.static_words import load_static_words
 from revelio.errors import ArtifactError
 from revelio.ranker.scoring import Calibration
 from revelio.ranker.session import Ranker
+from revelio.support.bounded_file import OversizedError, read_bounded
 from revelio.types import Reading
 
 FORMAT = "revelio.model/8"

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.encoders.candidate_index import bound_names
 from revelio.encoders.evidence import component, squash
 from revelio.encoders.null_distribution import ONE_IN
 from revelio.encoders.query import FEATURES, EncodedIncident
 from revelio.ranker.scoring import Ranking
+from revelio.support.anomaly import SIGNIFICANT_SIGMA
 from revelio.types import Factor
 
 _FAMILY_FACTS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from revelio.anomaly import SIGNIFICANT
 from revelio.ranker.rerank import Reranked
+from revelio.support.anomaly import SIGNIFICANT
 
 
 @dataclass(frozen=True, slots=True)

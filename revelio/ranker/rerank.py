@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import SIGNIFICANT
 from revelio.encoders.query import EncodedIncident, with_found
 from revelio.encoders.report import Floats
 from revelio.ranker.scoring import Ranking, penalized
 from revelio.ranker.session import Ranker
+from revelio.support.anomaly import SIGNIFICANT
 from revelio.types import Incident, Query
 
 _WEIGHED = 8

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.candidates import OPEN
+from revelio.catalog.candidates import OPEN
 from revelio.encoders.query import EncodedIncident, Ints
 from revelio.encoders.report import Floats
 from revelio.types import Query

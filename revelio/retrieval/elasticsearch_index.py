@@ -21,7 +21,7 @@ from elasticsearch.helpers import BulkIndexError, scan, streaming_bulk
 from revelio.encoders.report import Floats
 from revelio.errors import SourceError
 from revelio.retrieval.index import Hit, Item
-from revelio.retrieval_settings import RetrievalSettings
+from revelio.settings.retrieval import RetrievalSettings
 from revelio.tools.access import Access
 
 log = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from revelio.candidates import Inventory, within
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import Inventory, within
 from revelio.encoders.evidence import component, index_evidence
 from revelio.encoders.report import Floats, TextEncoder
 from revelio.retrieval.imported_questions import spelled

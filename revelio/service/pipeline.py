@@ -9,16 +9,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from revelio.candidates import not_asked
+from revelio.catalog.candidates import not_asked
 from revelio.errors import NotFoundError, SourceError
-from revelio.no_fault import short_history, supported
-from revelio.question_window import AskedTime, choose_window, collect_evidence
+from revelio.ranker.no_fault import short_history, supported
 from revelio.ranker.rank_change import RankChange
-from revelio.recommender import RankedCandidates, Recommender
-from revelio.recorded_system import RecordedSystem
+from revelio.ranker.recommender import RankedCandidates, Recommender
 from revelio.service.request import RecommendRequest
-from revelio.systems import System
-from revelio.telemetry import Workers, traced
+from revelio.support.telemetry import Workers, traced
+from revelio.systems.recorded_system import RecordedSystem
+from revelio.systems.system import System
+from revelio.systems.window import AskedTime, choose_window, collect_evidence
 from revelio.types import Finding, Incident, Query, RankedQuery, Recommendation, Result
 
 AnySystem = System | RecordedSystem

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from time import time
 
 from revelio.errors import InvalidInputError
-from revelio.time_range import TimeRange
+from revelio.systems.time_range import TimeRange
 
 MAX_K = 50
 

@@ -7,29 +7,29 @@ import threading
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from revelio.active_model import ActiveModel
 from revelio.catalog import Catalog
-from revelio.current_actor import current_actor
-from revelio.deadline import end, until
 from revelio.errors import ArtifactError, CatalogError, NotFoundError, RevelioError, SourceError
-from revelio.health import HealthMonitor
-from revelio.incidents.recorded import RecordedIncident, RecordedIncidents
-from revelio.progress import stop_if_cancelled
-from revelio.recommender import Recommender
-from revelio.recorded_system import RecordedSystem
+from revelio.ranker.recommender import Recommender
 from revelio.service import pipeline
+from revelio.service.active_model import ActiveModel
 from revelio.service.pipeline import AnySystem, Reranking
 from revelio.service.request import RecommendRequest
 from revelio.settings import Settings
-from revelio.sources import unconnected
-from revelio.systems import System, open_system
-from revelio.telemetry import traced
+from revelio.support.current_actor import current_actor
+from revelio.support.deadline import end, until
+from revelio.support.progress import stop_if_cancelled
+from revelio.support.telemetry import traced
+from revelio.systems.health import HealthMonitor
+from revelio.systems.incidents.recorded import RecordedIncident, RecordedIncidents
+from revelio.systems.recorded_system import RecordedSystem
+from revelio.systems.sources import unconnected
+from revelio.systems.system import System, open_system
 from revelio.types import Incident, Query, RankedQuery, Recommendation, Result
 
 if TYPE_CHECKING:
-    from revelio.metrics import Metrics
-    from revelio.similar_incidents import Scope, SimilarIncident, SimilarIncidents
+    from revelio.service.similar_incidents import Scope, SimilarIncident, SimilarIncidents
     from revelio.store import Feedback, SavedAnswer, Store, Verdict
+    from revelio.support.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Service:
     @cached_property
     def metrics(self) -> Metrics:
         """Counts of answers, runs and feedback."""
-        from revelio.metrics import Metrics  # noqa: PLC0415  a single question is not counted
+        from revelio.support.metrics import Metrics  # noqa: PLC0415  a single question is not counted
 
         return Metrics()
 
@@ -71,7 +71,7 @@ class Service:
     @cached_property
     def similar_incidents(self) -> SimilarIncidents:
         """Past incidents whose cause is known."""
-        from revelio.similar_incidents import SimilarIncidents  # noqa: PLC0415  needs the store
+        from revelio.service.similar_incidents import SimilarIncidents  # noqa: PLC0415  needs the store
 
         return SimilarIncidents(self.settings, lambda: self.store, lambda: self.recommender)
 

@@ -12,12 +12,12 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from revelio.current_actor import Actor
 from revelio.errors import AccessError, InvalidInputError, NotFoundError
 from revelio.store.audit import audit_row
 from revelio.store.engine import Database, as_store_error
 from revelio.store.passwords import hash_password, is_password
 from revelio.store.tables import SessionRow, TokenRow, UserRow
+from revelio.support.current_actor import Actor
 
 Role = Literal["viewer", "responder", "admin"]
 """A viewer reads; a responder asks, runs queries and gives feedback too; an admin also decides who may do what."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from revelio.current_actor import Actor
 from revelio.store.engine import Database, as_store_error
 from revelio.store.tables import AuditRow
+from revelio.support.current_actor import Actor
 
 
 @dataclass(frozen=True, slots=True)

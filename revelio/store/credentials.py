@@ -11,12 +11,12 @@ from typing import cast
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from revelio.current_actor import Actor
 from revelio.errors import InvalidInputError, NotFoundError
 from revelio.store.accounts import ROLES, Person, Role, allows, changing
 from revelio.store.audit import audit_row
 from revelio.store.engine import Database, as_store_error
 from revelio.store.tables import SessionRow, TokenRow, UserRow
+from revelio.support.current_actor import Actor
 
 SESSION_S = 12 * 3600
 """How long a browser stays signed in: one shift."""

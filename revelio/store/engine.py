@@ -25,10 +25,10 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from revelio import __version__
 from revelio.errors import StoreError
-from revelio.extras import extras_for
-from revelio.private_file import create_private
-from revelio.redaction import checked_address, redact_address, remember_address
+from revelio.errors.redaction import checked_address, redact_address, remember_address
 from revelio.store.tables import Base
+from revelio.support.extras import extras_for
+from revelio.support.private_file import create_private
 
 _WAIT_S = 10.0
 """How long a writer waits for another one."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from revelio.incidents.exchange import Label, Record, Report
 from revelio.store.store import SavedAnswer, Store
+from revelio.systems.incidents.exchange import Label, Record, Report
 from revelio.types import RankedQuery, RecordedResult
 
 _GRADES: dict[str, Literal[1, 2, 3]] = {"found": 3, "helpful": 2}

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from revelio.current_actor import Actor
 from revelio.store.audit import audit_row
 from revelio.store.engine import Database, as_store_error
 from revelio.store.masking import mask
 from revelio.store.tables import FeedbackRow, JoinedRow, ResolutionRow, RunRow
+from revelio.support.current_actor import Actor
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from sqlalchemy import Row, and_, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from revelio.current_actor import Actor
 from revelio.errors import NotFoundError, StoreError
 from revelio.store.accounts import Accounts
 from revelio.store.audit import AuditTrail, audit_row
@@ -28,8 +27,9 @@ from revelio.store.replays import Replays
 from revelio.store.resolutions import Resolutions
 from revelio.store.snapshots import Snapshots
 from revelio.store.tables import FeedbackRow, JoinedRow, RecommendationRow, RunRow, SnapshotRow
+from revelio.support.current_actor import Actor
+from revelio.systems.incidents.untyped_results import typed
 from revelio.types import Evidence, RankedQuery, Recommendation, Result
-from revelio.untyped_results import typed
 
 # NaN and infinity have to survive, and a bare dataclass takes no configuration: hence the tuples of one.
 _FIGURES = ConfigDict(ser_json_inf_nan="constants")

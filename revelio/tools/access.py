@@ -12,10 +12,10 @@ from typing import TypeVar
 
 from pydantic import SecretStr
 
-from revelio.access_settings import AccessSettings
-from revelio.bounded_file import read_bounded
 from revelio.errors import SourceError
-from revelio.redaction import remember, secrets_in
+from revelio.errors.redaction import remember, secrets_in
+from revelio.settings.access import AccessSettings
+from revelio.support.bounded_file import read_bounded
 
 _MOST_SECRET = 64_000
 _SHORTEST_SECRET = 4

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from revelio.conventions import Cadence
+from revelio.catalog.conventions import Cadence
 from revelio.types import Evidence, Query, Result, Series, Window
 
 

@@ -8,7 +8,7 @@ import zlib
 from types import TracebackType
 from typing import Self
 
-from revelio.deadline import end
+from revelio.support.deadline import end
 from revelio.tools.bounded_call import LateError, TooMuchError
 
 ACCEPTED = "gzip"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from revelio.errors import RevelioError, SourceError
-from revelio.telemetry import span
+from revelio.support.telemetry import span
 
 log = logging.getLogger(__name__)
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from revelio.clock_skew import disagreement
-from revelio.deadline import end
 from revelio.errors import SourceError
-from revelio.redaction import redact
+from revelio.errors.redaction import redact
 from revelio.settings import Backend
-from revelio.telemetry import traced
+from revelio.support.clock_skew import disagreement
+from revelio.support.deadline import end
+from revelio.support.telemetry import traced
 from revelio.tools.access import Access
 from revelio.tools.base import Limits
 from revelio.tools.bounded_body import ACCEPTED, BoundedBody, EncodingError

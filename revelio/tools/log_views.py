@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from revelio.anomaly import count_deviation, explain, signal, split
-from revelio.numbers import format_count
+from revelio.support.anomaly import count_deviation, explain, signal, split
+from revelio.support.numbers import format_count
 from revelio.tools.base import Scope
 from revelio.tools.history import before_words
 from revelio.tools.log_patterns import PROBLEMS, Lines

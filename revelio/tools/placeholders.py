@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import yaml
 
-from revelio.bounded_yaml import read_yaml
 from revelio.errors import SourceError
+from revelio.support.bounded_yaml import read_yaml
 from revelio.tools.base import Scope
 from revelio.types import Query
 

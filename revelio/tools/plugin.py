@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from revelio.catalog import ToolSpec
+from revelio.catalog.plugins import Announced
 from revelio.errors import SourceError
-from revelio.plugins import Announced
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope, Tool
 from revelio.tools.probe import Probe, Seen

@@ -9,10 +9,10 @@ from pkgutil import resolve_name
 from typing import cast
 
 from revelio.catalog import ToolSpec
+from revelio.catalog.plugins import announced, plugin
 from revelio.errors import MissingExtraError
-from revelio.extras import extras_for
-from revelio.plugins import announced, plugin
 from revelio.settings import Backend
+from revelio.support.extras import extras_for
 from revelio.tools.base import Limits, Tool
 from revelio.tools.plugin import PluginTool, probe_of
 from revelio.tools.probe import Probe

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from revelio.anomaly import deviation, explain, levels, signal, split
 from revelio.catalog import Metric
-from revelio.numbers import format_value
+from revelio.support.anomaly import deviation, explain, levels, signal, split
+from revelio.support.numbers import format_value
 from revelio.tools.base import Scope
 from revelio.tools.samples import Sample
 from revelio.types import Entity, Query, Series

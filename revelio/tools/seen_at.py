@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 from revelio.catalog import Catalog
-from revelio.deadline import end
-from revelio.discovery import machine
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.telemetry import Workers
+from revelio.support.deadline import end
+from revelio.support.telemetry import Workers
 from revelio.tools.base import Limits
+from revelio.tools.discovery import machine
 from revelio.tools.probe import TIMEOUT_S, Probe, Seen
 from revelio.tools.registry import make_tool, probes
 

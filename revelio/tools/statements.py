@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from revelio.bounded_yaml import read_yaml
 from revelio.catalog import ResultForm, ToolSpec
 from revelio.errors import SourceError
-from revelio.numbers import format_count
+from revelio.support.bounded_yaml import read_yaml
+from revelio.support.numbers import format_count
 from revelio.tools.base import Scope
 from revelio.tools.sample_series import Verdict, increase
 from revelio.tools.samples import Sample

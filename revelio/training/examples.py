@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.encoders.candidate_index import index_candidates
 from revelio.encoders.evidence import Figure, index_evidence
 from revelio.encoders.inferred_reads import infer_reads
 from revelio.encoders.null_distribution import NullDistributions
 from revelio.encoders.query import EncodedIncident, QueryEncoder, with_rarity
 from revelio.encoders.report import TextEncoder
-from revelio.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training.batch import Example
 from revelio.training.superpose import Superposed
 from revelio.types import QueryTemplate, Reading

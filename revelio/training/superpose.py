@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from revelio.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.encoders.deviations import Doubles, series_deviations, span_deviations
-from revelio.incidents.dataset import LabelledIncident
-from revelio.incidents.exchange import Record, Report
+from revelio.support.anomaly import SIGNIFICANT_SIGMA, count_deviation
+from revelio.systems.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.exchange import Record, Report
 from revelio.types import Evidence, LogPattern, RecordedResult, Series, SpanStat, Window
 
 WELL = "ok"

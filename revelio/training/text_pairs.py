@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from revelio.catalog import Catalog
-from revelio.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training.alert_texts import read_alert_texts
 from revelio.types import Blank, LogPattern, QueryTemplate, fill
 

@@ -23,9 +23,9 @@ from revelio.encoders.report import CachingEncoder, OnnxEncoder
 from revelio.encoders.static_words import load_static_words
 from revelio.encoders.words import template_words
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import Dataset, LabelledIncident, open_datasets
-from revelio.incidents.exchange import Report
 from revelio.ranker import artifact
+from revelio.systems.incidents.dataset import Dataset, LabelledIncident, open_datasets
+from revelio.systems.incidents.exchange import Report
 from revelio.training.arguments import TrainArguments
 from revelio.training.batch import Example
 from revelio.training.calibrate import Prediction, calibrate, top_shares

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from revelio.incidents.exchange import read_records
 from revelio.store import Store
+from revelio.systems.incidents.exchange import read_records
 from tests.cli.made import CommandLine
 from tests.store.made import ANSWER
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from revelio.incidents.exchange import FaultRecord, Label, Record, write_records
+from revelio.systems.incidents.exchange import FaultRecord, Label, Record, write_records
 from revelio.types import Evidence, Window
 from tests.cli.made import CommandLine
 

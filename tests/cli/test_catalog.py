@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.made import CommandLine
-from tests.evaluation.made import CATALOG_YAML
+from tests.training.evaluation.made import CATALOG_YAML
 
 
 def test_a_good_file_is_counted_and_listed(revelio: CommandLine, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pytest_httpserver import HTTPServer
 from revelio.catalog import bundled_catalog
 from revelio.cli.discovery import ALWAYS, Finder, Found, Project
 from revelio.cli.settings_file import settings_text
-from revelio.discovery.machine import Engine
 from revelio.errors import SourceError
+from revelio.tools.discovery.machine import Engine
 from revelio.tools.probe import Seen
 from revelio.tools.registry import probes
 from tests.foreign.programs import free_port
@@ -27,9 +27,9 @@ Serve = Callable[[int, str], None]
 def machine(monkeypatch: pytest.MonkeyPatch) -> Serve:
     """A machine where nothing runs but what the test puts at a usual port."""
     served: dict[int, str] = {}
-    monkeypatch.setattr("revelio.discovery.machine.engine", lambda path="": None)
+    monkeypatch.setattr("revelio.tools.discovery.machine.engine", lambda path="": None)
     monkeypatch.setattr(
-        "revelio.discovery.machine.addresses",
+        "revelio.tools.discovery.machine.addresses",
         lambda ports, there: tuple(served[port] for port in ports if port in served),
     )
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
@@ -165,9 +165,9 @@ def test_a_context_whose_server_is_gone_is_named(machine: Serve, tmp_path: Path,
 
 
 def test_ports_that_containers_publish_are_those_of_what_listens_inside(monkeypatch: pytest.MonkeyPatch) -> None:
-    from revelio.discovery.machine import addresses
+    from revelio.tools.discovery.machine import addresses
 
-    monkeypatch.setattr("revelio.discovery.machine.listens", lambda port: port == 13100)
+    monkeypatch.setattr("revelio.tools.discovery.machine.listens", lambda port: port == 13100)
     assert addresses((3100,), Engine(1, {}, {3100: (13100, 13101)})) == ("127.0.0.1:13100",)
     assert addresses((3100,), None) == ()
 

@@ -13,7 +13,7 @@ from revelio.encoders.report import HashingEncoder, TextEncoder
 from revelio.ranker.scoring import Ranking
 from revelio.types import Incident, Query
 from tests.cli.made import CommandLine
-from tests.evaluation.made import CATALOG_YAML, dataset, record
+from tests.training.evaluation.made import CATALOG_YAML, dataset, record
 
 TEXTS = (("w6", "it hangs"),)
 

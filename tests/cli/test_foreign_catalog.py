@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from revelio.catalog import load_catalog
-from revelio.incidents.exchange import FaultRecord, Label, Record, Report, write_records
+from revelio.systems.incidents.exchange import FaultRecord, Label, Record, Report, write_records
 from revelio.types import Entity, Evidence, Feature, LogPattern, Window
 from tests.cli.made import CommandLine
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from revelio.incidents.exchange import read_records, write_records
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.exchange import read_records, write_records
 from tests.cli.made import CommandLine
-from tests.evaluation.made import record
+from tests.training.evaluation.made import record
 
 TEXTS = (("w1", "the cart hangs"),)
 

@@ -11,7 +11,7 @@ from revelio.cli.measure import Figure, enlarged, snapshot_figure
 from revelio.errors import RevelioError
 from revelio.service import Service
 from revelio.settings import SystemSettings
-from revelio.systems import System
+from revelio.systems.system import System
 from revelio.tools.base import Scope
 from revelio.types import Entity, Evidence, Window
 from tests.cli.made import CommandLine

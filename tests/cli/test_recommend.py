@@ -17,7 +17,7 @@ def desk(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     """The command line with two recorded incidents and a stand-in for the model."""
     settings = made.settings(tmp_path, made.record(), made.record("shop-0002", "all fine", ("elasticsearch",)))
     monkeypatch.setenv("REVELIO_CATALOG", f'["{settings.catalog[0]}"]')
-    monkeypatch.setattr("revelio.active_model.load_recommender", lambda folder, catalog: made.StandIn(catalog))
+    monkeypatch.setattr("revelio.service.active_model.load_recommender", lambda folder, catalog: made.StandIn(catalog))
     return revelio
 
 

@@ -66,7 +66,7 @@ def test_doctor_names_what_is_broken_and_what_to_do(place: CommandLine, monkeypa
 
 
 def test_doctor_says_how_a_system_whose_backends_are_down_comes_up(place: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("revelio.active_model.load_recommender", lambda folder, catalog: made.StandIn(catalog))
+    monkeypatch.setattr("revelio.service.active_model.load_recommender", lambda folder, catalog: made.StandIn(catalog))
     ran = place("doctor", "--json")
     assert ran.code == 1, ran.err
     found = {f["what"]: f for f in ran.json["findings"]}

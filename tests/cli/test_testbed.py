@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from revelio.incidents.dataset import open_dataset
-from revelio.incidents.exchange import write_records
 from revelio.settings import load_settings
+from revelio.systems.incidents.dataset import open_dataset
+from revelio.systems.incidents.exchange import write_records
 from testbed.errors import StackError
 from testbed.stack import ContainerState, Endpoint, Status, UserProcess
 from tests.cli.made import CommandLine
-from tests.incidents.made import record
+from tests.systems.incidents.made import record
 
 
 def _status(answers: bool = True) -> Status:

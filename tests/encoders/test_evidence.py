@@ -9,8 +9,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from revelio.anomaly import deviation, split
 from revelio.encoders.evidence import FAMILIES, EvidenceIndex, component, components_matrix, index_evidence, neighbours, ranks
+from revelio.support.anomaly import deviation, split
 from revelio.types import (
     Direction,
     Entity,

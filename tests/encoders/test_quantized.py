@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
 
 from revelio.encoders.report import MAX_TOKENS, Floats, OnnxEncoder
-from revelio.incidents.dataset import open_dataset
+from revelio.systems.incidents.dataset import open_dataset
 from revelio.training.export import base_encoder, export_encoder
 from revelio.training.report_encoder import load
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from revelio.incidents.files import SUFFIXES
+from revelio.systems.incidents.files import SUFFIXES
 from tests.fault_injection.traces import telling_words
 
 RECORDED = [p for p in sorted(Path("data").glob("*/incidents")) if p.is_dir()]

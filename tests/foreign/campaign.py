@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from revelio.catalog import bundled_catalog
-from revelio.incidents.exchange import FaultRecord, Label, Record, read_records, write_records
 from revelio.settings import SystemSettings
-from revelio.systems import System, open_system
+from revelio.systems.incidents.exchange import FaultRecord, Label, Record, read_records, write_records
+from revelio.systems.system import System, open_system
 from tests.foreign.application import Application
 from tests.foreign.exposed import Exposed, exposed
 from tests.foreign.faults import Fault

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import httpx
 
-from revelio.conventions import conventions, signals
-from revelio.discovery.prometheus import WATCHES
+from revelio.catalog.conventions import conventions, signals
+from revelio.tools.discovery.prometheus import WATCHES
 from tests.foreign.machine import PROMETHEUS
 
 MADE_BY_PROMETHEUS = {"up", "scrape_duration_seconds"}

@@ -13,12 +13,12 @@ from pathlib import Path
 import httpx
 
 from fault_injection.campaigns.proof import alarmed, execute, healthy_scope, recorded, short
-from revelio.anomaly import SIGNIFICANT, deviation, signal, split
-from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
-from revelio.conventions import signals
-from revelio.incidents.exchange import Label
-from revelio.systems import System
+from revelio.catalog.candidates import candidates, inventory
+from revelio.catalog.conventions import signals
+from revelio.support.anomaly import SIGNIFICANT, deviation, signal, split
+from revelio.systems.incidents.exchange import Label
+from revelio.systems.system import System
 from revelio.types import Evidence, Query, Reading, RecordedResult, Result, Series, Window
 from tests.foreign.faults import Cause
 from tests.foreign.machine import PROMETHEUS

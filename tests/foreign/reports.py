@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from revelio.incidents.exchange import Report
+from revelio.systems.incidents.exchange import Report
 from tests.foreign.application import Application
 from tests.foreign.users import Seen
 

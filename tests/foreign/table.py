@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
-from revelio.incidents.exchange import Record, read_records
-from revelio.recommender import Recommender, load_recommender
+from revelio.catalog.candidates import candidates, inventory
+from revelio.ranker.recommender import Recommender, load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import Settings
+from revelio.systems.incidents.exchange import Record, read_records
 from tests.foreign.exposed import Exposed
 from tests.foreign.recording import Figures, noted
 

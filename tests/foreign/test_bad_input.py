@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from revelio.catalog import bundled_catalog
-from revelio.coverage import Coverage, coverage
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.coverage import Coverage, coverage
+from revelio.systems.system import open_system
 from tests.foreign.programs import Programs, free_port
 
 pytestmark = pytest.mark.foreign

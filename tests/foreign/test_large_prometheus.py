@@ -16,8 +16,8 @@ import pytest
 
 from revelio.catalog import bundled_catalog
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import System, open_system
-from revelio.time_range import TimeRange
+from revelio.systems.system import System, open_system
+from revelio.systems.time_range import TimeRange
 from revelio.tools.fetch import Fetcher
 from revelio.tools.prometheus.earlier import AGO_S
 from tests.foreign.backfill import Written, prometheus_with_history

@@ -14,7 +14,7 @@ import pytest
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.settings import Backend, Settings, SystemSettings
-from revelio.time_range import TimeRange
+from revelio.systems.time_range import TimeRange
 from revelio.types import Recommendation
 from tests.foreign.backfill import SCRAPE_S, Written, prometheus_with_history
 from tests.foreign.programs import Programs

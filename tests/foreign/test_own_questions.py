@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from revelio.import_settings import ImportSettings
-from revelio.import_sources import import_questions
 from revelio.service import Service
+from revelio.service.import_sources import import_questions
 from revelio.service.request import RecommendRequest
 from revelio.settings import Backend, Settings, SystemSettings
+from revelio.settings.imports import ImportSettings
 from tests.foreign.backfill import SCRAPE_S, Written, prometheus_with_history
 from tests.foreign.programs import Programs
 

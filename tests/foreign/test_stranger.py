@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
-from revelio.conventions import conventions, signals
+from revelio.catalog.candidates import candidates, inventory
+from revelio.catalog.conventions import conventions, signals
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from tests.foreign.programs import Programs, lacking, prometheus, start_all, wait_for
 
 pytestmark = pytest.mark.foreign

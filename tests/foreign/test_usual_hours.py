@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from revelio.anomaly import deviation, split
 from revelio.catalog import bundled_catalog
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import System, open_system
-from revelio.time_range import TimeRange
+from revelio.support.anomaly import deviation, split
+from revelio.systems.system import System, open_system
+from revelio.systems.time_range import TimeRange
 from revelio.tools.prometheus.earlier import AGO_S, DAY_S
 from revelio.types import Evidence
 from tests.foreign.backfill import SCRAPE_S, Written, prometheus_with_history

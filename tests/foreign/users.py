@@ -11,7 +11,7 @@ from statistics import median
 
 import httpx
 
-from revelio.incidents.exchange import Note
+from revelio.systems.incidents.exchange import Note
 
 TIMEOUT_S = 8.0
 Page = Callable[[httpx.Client], httpx.Response]

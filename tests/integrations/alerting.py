@@ -14,9 +14,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
 
-from revelio.integration_settings import AlertSettings, SlackSettings
 from revelio.service import Service
 from revelio.settings import Settings
+from revelio.settings.integrations import AlertSettings, SlackSettings
 from webui.errors import add_handlers
 from webui.webhooks.routes import webhooks
 

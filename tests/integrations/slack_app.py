@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from pydantic import SecretStr
 
-from revelio.integration_settings import SlackSettings
 from revelio.service import Service
 from revelio.settings import Settings
+from revelio.settings.integrations import SlackSettings
 from tests.integrations.fake_slack import CHANNEL, SECRET, USER, FakeSlack, form, signed
 from webui.errors import add_handlers
 from webui.webhooks.routes import webhooks

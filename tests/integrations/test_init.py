@@ -18,10 +18,10 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from revelio.catalog import bundled_catalog
+from revelio.catalog.conventions import conventions, recorded_profile
 from revelio.cli import init
 from revelio.cli.discovery import ALWAYS, Finder, Found, Project, projects_of
 from revelio.cli.settings_file import quoted, settings_text
-from revelio.conventions import conventions, recorded_profile
 from tests.cli.made import CommandLine
 
 URLS = {"prometheus": "http://a:9090", "jaeger": "http://b:16686", "elasticsearch": "http://c:9200"}
@@ -68,8 +68,8 @@ def alone(revelio: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     """The command line where nothing is set and nothing answers at the usual ports."""
     for variable in ("REVELIO_SYSTEMS", "REVELIO_INCIDENTS"):
         monkeypatch.delenv(variable)
-    monkeypatch.setattr("revelio.discovery.machine.engine", lambda: None)
-    monkeypatch.setattr("revelio.discovery.machine.listens", lambda port, host="": False)
+    monkeypatch.setattr("revelio.tools.discovery.machine.engine", lambda: None)
+    monkeypatch.setattr("revelio.tools.discovery.machine.listens", lambda port, host="": False)
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
     return revelio
 
@@ -98,7 +98,9 @@ def test_an_elasticsearch_that_does_not_tell_its_version_is_one_all_the_same(htt
 def test_usual_ports_are_looked_at(alone: CommandLine, backends: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = {9090: "localhost", 16686: "127.0.0.1", 9200: "127.1"}  # the same server thrice
     places = {port: (f"{host}:{backends.port}",) for port, host in hosts.items()}
-    monkeypatch.setattr("revelio.discovery.machine.addresses", lambda ports, there: places.get(ports[0] if ports else 0, ()))
+    monkeypatch.setattr(
+        "revelio.tools.discovery.machine.addresses", lambda ports, there: places.get(ports[0] if ports else 0, ())
+    )
     made = alone("init", "--json").json
     assert (made["system"], made["project"]) == ("shop", "shop")
     assert {b["tool"] for b in made["backends"] if b["up"]} == set(ALWAYS)
@@ -171,7 +173,9 @@ def test_sources_beside_the_one_that_is_named_are_found(
     alone: CommandLine, backends: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = {16686: (f"localhost:{backends.port}",), 9090: ("127.0.0.1:9",)}
-    monkeypatch.setattr("revelio.discovery.machine.addresses", lambda ports, there: places.get(ports[0] if ports else 0, ()))
+    monkeypatch.setattr(
+        "revelio.tools.discovery.machine.addresses", lambda ports, there: places.get(ports[0] if ports else 0, ())
+    )
     made = alone("init", "--prometheus", backends.url_for("/"), "--json").json
     assert {b["name"]: b["why"] for b in made["backends"]} == {
         "prometheus": "named",
@@ -184,8 +188,10 @@ def test_sources_beside_the_one_that_is_named_are_found(
 def test_usual_ports_of_another_host_are_looked_at(
     alone: CommandLine, backends: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("revelio.discovery.machine.is_here", lambda host: False)
-    monkeypatch.setattr("revelio.discovery.machine.listens", lambda port, host="": (port, host) == (backends.port, "localhost"))
+    monkeypatch.setattr("revelio.tools.discovery.machine.is_here", lambda host: False)
+    monkeypatch.setattr(
+        "revelio.tools.discovery.machine.listens", lambda port, host="": (port, host) == (backends.port, "localhost")
+    )
     finder = Finder(bundled_catalog())
     jaeger = {"jaeger": replace(finder.probes["jaeger"], ports=(backends.port,))}
     monkeypatch.setattr(finder, "probes", {**finder.probes, **jaeger})

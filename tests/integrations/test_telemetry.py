@@ -31,13 +31,13 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from revelio.errors import InvalidInputError
-from revelio.metrics import Metrics
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.settings import BUNDLED, Backend, SystemSettings
-from revelio.telemetry import Workers, start_traces, traced
-from revelio.telemetry_logs import JsonLines, TextLines
-from tests.discovery.fake_prometheus import FakePrometheus
+from revelio.support.metrics import Metrics
+from revelio.support.telemetry import Workers, start_traces, traced
+from revelio.support.telemetry_logs import JsonLines, TextLines
+from tests.tools.discovery.fake_prometheus import FakePrometheus
 from tests.webui import made
 from webui.app import is_request_id, new_request_id
 

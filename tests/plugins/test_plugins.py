@@ -13,11 +13,11 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from revelio.catalog import bundled_catalog
+from revelio.catalog.plugins import announced, own_catalog, with_plugins
 from revelio.cli.discovery import Finder
 from revelio.errors import SourceError
-from revelio.plugins import announced, own_catalog, with_plugins
 from revelio.settings import Backend, Settings, SystemSettings
-from revelio.systems import System, open_system
+from revelio.systems.system import System, open_system
 from revelio.types import Query
 from tests.cli.made import CommandLine
 
@@ -100,8 +100,8 @@ def test_init_connects_it_and_its_questions_are_ranked(
         monkeypatch.delenv(variable)
     address = server.removeprefix("http://")
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
-    monkeypatch.setattr("revelio.discovery.machine.engine", lambda path="": None)
-    monkeypatch.setattr("revelio.discovery.machine.addresses", lambda ports, there: (address,) if 15999 in ports else ())
+    monkeypatch.setattr("revelio.tools.discovery.machine.engine", lambda path="": None)
+    monkeypatch.setattr("revelio.tools.discovery.machine.addresses", lambda ports, there: (address,) if 15999 in ports else ())
     made = revelio("init", "--system", "shop")
     assert made.code == 0 and "Queues, 2 of them" in made.out
     written = tomllib.loads(Path("revelio.toml").read_text(encoding="utf-8"))
@@ -120,8 +120,11 @@ def test_init_connects_it_and_its_questions_are_ranked(
     [
         ("import revelio_is_not_here", "cannot be loaded: ModuleNotFoundError"),
         ("raise SystemError('no')", "cannot be loaded: SystemError: no"),
-        ("PLUGIN = 3", "is no revelio.plugins.Plugin"),
-        ("from revelio.plugins import Plugin\nPLUGIN = Plugin('/nowhere.yaml', print)", "/nowhere.yaml:1: cannot be read"),
+        ("PLUGIN = 3", "is no revelio.catalog.plugins.Plugin"),
+        (
+            "from revelio.catalog.plugins import Plugin\nPLUGIN = Plugin('/nowhere.yaml', print)",
+            "/nowhere.yaml:1: cannot be read",
+        ),
         ("from revelio_queues import PLUGIN", "is announced as 'bad', so its catalog has to declare that tool alone, not queues"),
     ],
 )
@@ -138,7 +141,7 @@ def test_a_broken_one_is_a_sentence_in_doctor_and_the_rest_goes_on(
 
 BAD = """
 from pathlib import Path
-from revelio.plugins import Plugin
+from revelio.catalog.plugins import Plugin
 from revelio.tools.probe import Probe
 path = Path(__file__).with_name("bad.yaml")
 path.write_text("tool: bad\\ntitle: Bad\\nabout: Bad.\\ntemplates: [{id: bad.one, title: One, body: 'one'}]")

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from revelio.catalog import bundled_catalog
-from revelio.incidents.recorded import RecordedIncidents
 from revelio.presentation import cause_sentence
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.recorded import RecordedIncidents
 from revelio.types import Query, RankedQuery, Recommendation
 
 ROLL_BACK = "Next: read what changed from {0} to {1}, or roll {2} back."

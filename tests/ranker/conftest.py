@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from revelio.catalog import Catalog, load_catalog
-from revelio.incidents.dataset import LabelledIncident
-from revelio.incidents.exchange import FaultRecord, Label, Record, Report
+from revelio.systems.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.exchange import FaultRecord, Label, Record, Report
 from revelio.types import Entity, Evidence, LogPattern, Series, StateChange, Window
 
 CATALOG = """
@@ -63,7 +63,7 @@ def catalog(catalog_file: Path) -> Catalog:
 def model(catalog: Catalog, incidents: list[LabelledIncident], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder, trained on the small system: once, however many workers run the tests."""
     pytest.importorskip("torch")
-    from revelio.incidents.exchange import write_records
+    from revelio.systems.incidents.exchange import write_records
     from revelio.training.arguments import TrainArguments
     from revelio.training.train import train
 
@@ -124,7 +124,7 @@ def incidents() -> list[LabelledIncident]:
 @pytest.fixture
 def write_dataset(tmp_path: Path) -> Callable[[list[LabelledIncident]], Path]:
     def write(incidents: list[LabelledIncident]) -> Path:
-        from revelio.incidents.exchange import write_records
+        from revelio.systems.incidents.exchange import write_records
 
         write_records(tmp_path / "data" / "incidents" / "part.jsonl.xz", [i.record for i in incidents])
         return tmp_path / "data"

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from revelio.candidates import candidates
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import candidates
 from revelio.encoders.null_distribution import NullDistribution, NullDistributions
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder

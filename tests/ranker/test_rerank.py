@@ -12,9 +12,9 @@ from revelio.catalog import Catalog
 from revelio.encoders.query import EncodedIncident, QueryEncoder, with_found
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import NotFoundError
+from revelio.ranker.recommender import Recommender
 from revelio.ranker.rerank import rerank
 from revelio.ranker.scoring import RUN_PENALTY, Calibration, Logits, Ranking, rank
-from revelio.recommender import Recommender
 from revelio.service.pipeline import answer_incident
 from revelio.types import Finding, Incident, Query, RankedQuery
 from tests.ranker.conftest import PLACES, labelled

@@ -7,8 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from revelio.candidates import candidates
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import candidates
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.ranker.scoring import OPEN_SHARE, RUN_PENALTY, Calibration, Logits, Ranking, cap_uncovered_metrics, penalized, rank

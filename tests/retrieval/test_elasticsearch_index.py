@@ -15,7 +15,7 @@ from revelio.encoders.report import Floats
 from revelio.errors import SourceError
 from revelio.retrieval.elasticsearch_index import ElasticsearchIndex
 from revelio.retrieval.index import Item
-from revelio.retrieval_settings import RetrievalSettings
+from revelio.settings.retrieval import RetrievalSettings
 from tests.tools.elasticsearch.servers import real_elasticsearch
 
 D = 32

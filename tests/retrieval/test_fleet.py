@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from revelio.candidates import Inventory, candidates, inventory
+from revelio.catalog.candidates import Inventory, candidates, inventory
 from revelio.encoders.report import HashingEncoder
-from revelio.recommender import Recommender
+from revelio.ranker.recommender import Recommender
 from revelio.retrieval.fleet import LARGEST, Fleets, by_anomaly, index_names
 from revelio.types import Entity, Evidence, Incident, Series, Window
-from tests.test_candidates import catalog, template
+from tests.catalog.test_candidates import catalog, template
 
 WORDS = HashingEncoder()
 NAMES = tuple(f"{name}-{n:04d}" for n, name in enumerate(("cart", "billing", "search", "ledger", "mail") * 500))

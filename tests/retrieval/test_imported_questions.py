@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from revelio.candidates import candidates
 from revelio.catalog import load_catalog
+from revelio.catalog.candidates import candidates
+from revelio.catalog.imports.files import save, text
+from revelio.catalog.imports.question import Collector
+from revelio.catalog.imports.runbooks import read_runbook
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import HashingEncoder, OnnxEncoder
-from revelio.imports.files import save, text
-from revelio.imports.question import Collector
-from revelio.imports.runbooks import read_runbook
 from revelio.ranker.retrieved import by_report
 from revelio.ranker.scoring import Calibration, Logits, Ranking, rank
 from revelio.retrieval.imported_questions import ImportedQuestions, lexical_index, words

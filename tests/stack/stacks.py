@@ -7,7 +7,7 @@ import docker
 from fault_injection.apps import app_named
 from fault_injection.inject import open_faults
 from fault_injection.testbed_system import system_of
-from revelio.registered_systems import register, unregister
+from revelio.settings.registered_systems import register, unregister
 from testbed.stack import Status, down, status, up
 
 

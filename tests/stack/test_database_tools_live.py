@@ -20,9 +20,9 @@ import redis
 from psycopg import sql
 
 from fault_injection.campaigns.proof import healthy_scope
-from revelio.anomaly import SIGNIFICANT
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.support.anomaly import SIGNIFICANT
 from revelio.tools import sample_series, samples
 from revelio.tools.base import Limits, Scope, Tool
 from revelio.tools.postgres.connection import Database

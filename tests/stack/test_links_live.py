@@ -14,7 +14,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from fault_injection.testbed_system import system_of
 from revelio.catalog import bundled_catalog
-from revelio.systems import System, open_system
+from revelio.systems.system import System, open_system
 from revelio.tools.base import Scope
 from revelio.types import Query, Window
 from tests.stack.stacks import Stacks

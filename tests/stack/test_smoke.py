@@ -19,11 +19,11 @@ from fault_injection.docker_engine import DockerEngine
 from fault_injection.inject import injected, open_faults
 from fault_injection.labels import accepted_queries, load_labels
 from fault_injection.spec import Fault
-from revelio.anomaly import SIGNIFICANT
-from revelio.conventions import Cadence
+from revelio.catalog.conventions import Cadence
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.settings import load_settings
+from revelio.support.anomaly import SIGNIFICANT
 from revelio.types import Recommendation
 from testbed.stack.project import find_project
 

@@ -21,10 +21,10 @@ from docker.errors import APIError
 from docker.models.containers import Container
 
 from fault_injection.campaigns.proof import healthy_scope
-from revelio.anomaly import SIGNIFICANT
-from revelio.candidates import candidates
 from revelio.catalog import Catalog
+from revelio.catalog.candidates import candidates
 from revelio.settings import Backend
+from revelio.support.anomaly import SIGNIFICANT
 from revelio.tools.base import Limits, Scope
 from revelio.tools.tcpdump.tool import Tcpdump
 from revelio.types import Query, Result, Window

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import pytest
 
 from fault_injection.testbed_system import system_of
-from revelio.anomaly import SIGNIFICANT
-from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
-from revelio.systems import System, open_system
+from revelio.catalog.candidates import candidates
+from revelio.support.anomaly import SIGNIFICANT
+from revelio.systems.system import System, open_system
 from revelio.tools.base import Scope
 from revelio.types import Query, QueryTemplate, Window
 from testbed.stack import parts_of

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from revelio.incidents.exchange import Label, read_records, write_records
 from revelio.store import Actor, Store
 from revelio.store.export import exported
 from revelio.store.retention import DELIVERY_KEPT_S, Pruned, prune
 from revelio.store.tables import ALERTS, DELIVERIES
+from revelio.systems.incidents.exchange import Label, read_records, write_records
 from tests.store.made import ANSWER, QUERY, RESULT
 
 DAY = 86_400.0

@@ -12,7 +12,7 @@ import pytest
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import System
+from revelio.systems.system import System
 from revelio.tools.registry import PRODUCTS, TOOLS, make_tool
 from tests.tools.conftest import QUICK, SCOPE, bound, spec
 from tests.tools.ill_server import BEHAVIOURS, BOMBS, ill_server

@@ -10,8 +10,8 @@ import pytest
 from revelio.catalog import Catalog
 from revelio.encoders.query import FEATURES, RARITY, QueryEncoder
 from revelio.encoders.report import HashingEncoder
-from revelio.incidents.dataset import LabelledIncident
 from revelio.ranker.session import network_inputs
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training.batch import Example
 from revelio.training.examples import examples
 

@@ -9,8 +9,8 @@ import pytest
 from revelio.catalog import Catalog
 from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import HashingEncoder
-from revelio.incidents.dataset import LabelledIncident
 from revelio.ranker.session import INPUTS
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training.batch import Example, batch
 from revelio.training.examples import examples
 

@@ -8,8 +8,8 @@ import pytest
 from revelio.catalog import Catalog
 from revelio.encoders.query import EncodedIncident, QueryEncoder
 from revelio.encoders.report import HashingEncoder
-from revelio.incidents.dataset import LabelledIncident
 from revelio.ranker.scoring import Calibration, Logits, rank
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training.calibrate import Prediction, calibrate
 from revelio.training.examples import examples
 

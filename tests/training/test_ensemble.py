@@ -10,8 +10,8 @@ import pytest
 from revelio.catalog import Catalog
 from revelio.encoders.query import FEATURES, QueryEncoder
 from revelio.encoders.report import HashingEncoder
-from revelio.incidents.dataset import LabelledIncident
 from revelio.ranker.scoring import Calibration, rank
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training.examples import examples
 
 torch = pytest.importorskip("torch")

@@ -8,7 +8,7 @@ import pytest
 
 from revelio.catalog import Catalog
 from revelio.encoders.report import HashingEncoder
-from revelio.evaluation.transfer import without_reads
+from revelio.training.evaluation.transfer import without_reads
 from revelio.types import Reading
 from tests.ranker.conftest import labelled
 

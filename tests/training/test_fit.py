@@ -13,7 +13,7 @@ from revelio.catalog import Catalog
 from revelio.encoders.query import FEATURES, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import InvalidInputError
-from revelio.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.dataset import LabelledIncident
 from revelio.training.batch import Example
 from revelio.training.examples import examples
 

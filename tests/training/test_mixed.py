@@ -13,10 +13,10 @@ from revelio.catalog import Catalog, load_catalog
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import ArtifactError, InvalidInputError
-from revelio.incidents.dataset import LabelledIncident, open_datasets
-from revelio.incidents.exchange import write_records
 from revelio.ranker.artifact import RANKER_WEIGHTS, load_ranker
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.dataset import LabelledIncident, open_datasets
+from revelio.systems.incidents.exchange import write_records
 from tests.cli.test_foreign_catalog import CATALOG, KINDS, PLACES, incident
 from tests.ranker.conftest import labelled
 

@@ -10,8 +10,8 @@ import pytest
 
 from revelio.catalog import Catalog
 from revelio.errors import InvalidInputError
-from revelio.incidents.dataset import LabelledIncident
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.dataset import LabelledIncident
 from tests.ranker.conftest import labelled
 
 pytest.importorskip("torch")

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from revelio.incidents.dataset import LabelledIncident
-from revelio.incidents.exchange import Note, Report
+from revelio.systems.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.exchange import Note, Report
 from revelio.types import LogPattern
 from tests.ranker.conftest import labelled
 

@@ -10,8 +10,8 @@ import pytest
 
 from revelio.catalog import Catalog
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import LabelledIncident
-from revelio.incidents.exchange import Report
+from revelio.systems.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.exchange import Report
 from revelio.training.alert_texts import AlertText, sources
 from revelio.training.text_pairs import MAX_PER_TARGET, symptom, text_pairs
 from tests.ranker.conftest import labelled

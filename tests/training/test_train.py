@@ -15,10 +15,10 @@ from revelio.encoders.inference import open_session
 from revelio.encoders.query import COMPONENT, FEATURES, QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import ArtifactError, DatasetError, InvalidInputError
-from revelio.incidents.dataset import LabelledIncident
 from revelio.ranker.artifact import CARD, MANIFEST, NULL_DISTRIBUTIONS, RANKER_WEIGHTS, REPORT_WEIGHTS, TEXTS, load_ranker
+from revelio.ranker.recommender import Recommender
 from revelio.ranker.session import INPUTS, network_inputs
-from revelio.recommender import Recommender
+from revelio.systems.incidents.dataset import LabelledIncident
 from tests.ranker.conftest import labelled
 
 torch = pytest.importorskip("torch")
@@ -89,7 +89,7 @@ def test_the_exported_network_gives_what_torch_gives(catalog: Catalog, tmp_path:
     export_network(network, 64, len(FEATURES), len(COMPONENT), tmp_path / "n.onnx")
     session = open_session(tmp_path / "n.onnx")
     text = HashingEncoder(64)
-    from revelio.candidates import candidates
+    from revelio.catalog.candidates import candidates
 
     for kind in ("hog", "bug", "none"):
         incident = labelled(7, kind, "alpha").record.incident()

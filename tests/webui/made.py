@@ -8,17 +8,17 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from revelio.anomaly import SIGNIFICANT
-from revelio.candidates import candidates
 from revelio.catalog import Catalog, load_catalog
+from revelio.catalog.candidates import candidates
 from revelio.encoders.report import HashingEncoder
 from revelio.errors import NotFoundError
-from revelio.incidents.exchange import FaultRecord, Record, Report, write_records
 from revelio.ranker.head import Head
 from revelio.ranker.rank_change import RankChange
-from revelio.recommender import RankedCandidates, Recommender
+from revelio.ranker.recommender import RankedCandidates, Recommender
 from revelio.retrieval import IncidentVectors
 from revelio.settings import Backend, Settings, SystemSettings
+from revelio.support.anomaly import SIGNIFICANT
+from revelio.systems.incidents.exchange import FaultRecord, Record, Report, write_records
 from revelio.types import (
     Entity,
     Evidence,

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from revelio.current_actor import set_current_actor
 from revelio.errors import StoreError
 from revelio.store import Person, Store, allows
+from revelio.support.current_actor import set_current_actor
 from webui.accounts.identity import address_of, person_of
 from webui.accounts.permissions import need_of
 from webui.accounts.rate_limit import RateLimit

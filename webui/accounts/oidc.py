@@ -13,8 +13,8 @@ import httpx
 from pydantic import AfterValidator, BaseModel, StringConstraints
 
 from revelio.errors import AccessError
-from revelio.extras import extras_for
 from revelio.settings import OidcSettings
+from revelio.support.extras import extras_for
 from webui.i18n import gettext
 
 _WAIT_S = 10.0

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from revelio.current_actor import current_actor
 from revelio.errors import InvalidInputError, NotFoundError
 from revelio.store import Person, Role, allows
 from revelio.store.credentials import Token
+from revelio.support.current_actor import current_actor
 from webui.accounts.identity import person_of
 from webui.api.account_schemas import (
     AuditView,

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from revelio.presentation import MoveView, ResultView, recommendation_json, result_view
 from revelio.service.request import RecommendRequest
-from revelio.similar_incidents import Scope
+from revelio.service.similar_incidents import Scope
 from revelio.store import Feedback, SavedAnswer
 from revelio.store.masking import masked_kinds
-from revelio.time_range import time_range
+from revelio.systems.time_range import time_range
 from webui.api.paging import LINK, Cursor, Limit, cut, decode, encode, link_next
 from webui.api.replay import ReplayedRoute, idempotency_key
 from webui.api.responses import error_responses

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from revelio.presentation import RecommendationView
 from revelio.store import Verdict
-from revelio.time_range import LONGEST_S
+from revelio.systems.time_range import LONGEST_S
 from revelio.types import Outcome
 
 MAX_NOTE = 4000

@@ -6,9 +6,9 @@ import logging
 import threading
 import time
 
+from revelio.catalog.imports.files import listed
 from revelio.errors import RevelioError
-from revelio.import_sources import refresh
-from revelio.imports.files import listed
+from revelio.service.import_sources import refresh
 from revelio.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from revelio.metrics import Metrics
+from revelio.support.metrics import Metrics
 
 log = logging.getLogger(__name__)
 

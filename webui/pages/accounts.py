@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
-from revelio.current_actor import current_actor
 from revelio.errors import AccessError, InvalidInputError, NotFoundError, RevelioError
 from revelio.service import Service
 from revelio.store import Person, Role
 from revelio.store.accounts import ROLES
 from revelio.store.credentials import SESSION_S
+from revelio.support.current_actor import current_actor
 from webui.accounts.identity import address_of
 from webui.accounts.middleware import cookie_name
 from webui.accounts.rate_limit import SignInRateLimit

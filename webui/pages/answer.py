@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
-from revelio.current_actor import current_actor
 from revelio.errors import InvalidInputError, NotFoundError, SourceError
 from revelio.service import Service
 from revelio.store import SavedAnswer, Verdict, allows
+from revelio.support.current_actor import current_actor
 from webui.accounts.identity import person_of
 from webui.api.schemas import MAX_NOTE
 from webui.deps import ServiceDep

@@ -11,13 +11,13 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from revelio.errors import DatasetError, InvalidInputError, NotFoundError, RevelioError
-from revelio.health import Health
-from revelio.incidents.recorded import RecordedIncident
-from revelio.progress import Progress, followed
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.store import SavedAnswer
-from revelio.time_range import TimeRange, parse_time_range
+from revelio.support.progress import Progress, followed
+from revelio.systems.health import Health
+from revelio.systems.incidents.recorded import RecordedIncident
+from revelio.systems.time_range import TimeRange, parse_time_range
 from webui.deps import ServiceDep, health_of
 from webui.errors import status_of
 from webui.forms import normalize_text, read_form, zone_of

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
-from revelio.current_actor import current_actor
 from revelio.errors import ArtifactError, CatalogError
 from revelio.service import Service
 from revelio.store import allows
+from revelio.support.current_actor import current_actor
 from webui.accounts.identity import person_of
 from webui.deps import ServiceDep
 from webui.forms import read_form

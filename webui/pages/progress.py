@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from revelio.errors import InvalidInputError
-from revelio.progress import Progress
+from revelio.support.progress import Progress
 from webui.i18n import gettext
 from webui.views.contexts import ProgressPart, ProgressRow
 from webui.views.templating import render

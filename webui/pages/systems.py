@@ -9,9 +9,9 @@ from fastapi.responses import RedirectResponse, Response
 
 from revelio.catalog import Catalog
 from revelio.errors import CatalogError, DatasetError, NotFoundError
-from revelio.health import Health
 from revelio.service import Service
 from revelio.service.snapshots import last_snapshot, take_snapshot
+from revelio.systems.health import Health
 from webui.deps import ServiceDep, health_of
 from webui.i18n import gettext
 from webui.views.contexts import BackendRow, SystemPage, SystemRow, SystemsPage

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from revelio.aliases import shows_text
+from revelio.catalog.aliases import shows_text
 from revelio.errors import RevelioError
 from revelio.presentation.times import proposal_line, time_words
 from revelio.service import Service

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from revelio.presentation.facts import Words
-from revelio.similar_incidents import SimilarIncident
+from revelio.service.similar_incidents import SimilarIncident
 from revelio.store import Verdict as Judgement
 from revelio.store.resolutions import Resolution
 from webui.views.contexts import Page

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from revelio.health import Health
 from revelio.ranker.versions import LastRun, Version
 from revelio.service.snapshots import SystemSnapshot
+from revelio.systems.health import Health
 from revelio.types import QueryTemplate
 from webui.views.answer_groups import AnswerGroup
 from webui.views.model import ModelFolder

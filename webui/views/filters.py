@@ -11,7 +11,7 @@ from types import ModuleType
 
 from markupsafe import Markup, escape
 
-from revelio.numbers import Quantity, format_duration, format_quantity, format_value
+from revelio.support.numbers import Quantity, format_duration, format_quantity, format_value
 from revelio.types import Cell
 from webui.i18n import ENGLISH, gettext, gettext_noop, language
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from revelio.redaction import is_secret, redact_address
+from revelio.errors.redaction import is_secret, redact_address
 from revelio.settings import Settings
 from webui.i18n import gettext, gettext_noop
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from revelio.service import Service
-from revelio.similar_incidents import SimilarIncident
+from revelio.service.similar_incidents import SimilarIncident
 from revelio.store import SavedAnswer
 
 _SHOWN, _OTHERS = 3, 2

@@ -7,16 +7,16 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from revelio.current_actor import current_actor
 from revelio.errors import MissingExtraError
-from revelio.extras import extras_for
 from revelio.integrations.alert_handler import AlertHandler
 from revelio.integrations.alert_store import AlertStore
 from revelio.integrations.deliveries import Deliveries
 from revelio.service import Service
 from revelio.settings import Settings
 from revelio.store.engine import Database
-from revelio.telemetry import Workers
+from revelio.support.current_actor import current_actor
+from revelio.support.extras import extras_for
+from revelio.support.telemetry import Workers
 
 if TYPE_CHECKING:
     from revelio.integrations.slack.bot import Bot

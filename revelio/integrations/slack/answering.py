@@ -12,7 +12,6 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from revelio.errors import RevelioError
-from revelio.integration_settings import SlackSettings
 from revelio.integrations.slack.asking import HELP, Asked
 from revelio.integrations.slack.blocks import Message, answer_message, evidence_message, plain_message
 from revelio.integrations.slack.destination import Destination
@@ -21,8 +20,9 @@ from revelio.presentation.panels import Chart
 from revelio.presentation.pictures import picture
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
+from revelio.settings.integrations import SlackSettings
 from revelio.store import SavedAnswer, Verdict
-from revelio.time_range import parse_time_range
+from revelio.systems.time_range import parse_time_range
 from revelio.types import Evidence, RankedQuery, Result
 
 log = logging.getLogger(__name__)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from revelio.clean_text import printable
+from revelio.errors.clean_text import printable
 from revelio.presentation import cause_sentence, evidence_panels, text_view, time_lines
-from revelio.similar_incidents import SimilarIncident
+from revelio.service.similar_incidents import SimilarIncident
 from revelio.store import Feedback, SavedAnswer, Verdict
 from revelio.types import Evidence, RankedQuery, Result, fill
 

@@ -14,7 +14,6 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_handlers import ConnectionErrorRetryHandler, RateLimitErrorRetryHandler
 
 from revelio.errors import InvalidInputError, RevelioError
-from revelio.integration_settings import SlackSettings
 from revelio.integrations.deliveries import Deliveries
 from revelio.integrations.slack.answering import Answering, thread_messages
 from revelio.integrations.slack.asking import HELP, Asked, read, read_thread
@@ -22,6 +21,7 @@ from revelio.integrations.slack.blocks import Message, plain_message, read_butto
 from revelio.integrations.slack.destination import Destination, ForOne, InChannel
 from revelio.integrations.slack.installations import Installations
 from revelio.service import Service
+from revelio.settings.integrations import SlackSettings
 from revelio.store import SavedAnswer, Verdict
 
 log = logging.getLogger(__name__)

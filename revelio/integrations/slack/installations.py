@@ -15,7 +15,7 @@ from sqlalchemy import Dialect, Text, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import TypeDecorator
 
-from revelio.integration_settings import SlackSettings
+from revelio.settings.integrations import SlackSettings
 from revelio.store.engine import Database, as_store_error
 
 STATE_S = 600

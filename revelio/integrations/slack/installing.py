@@ -12,8 +12,8 @@ from slack_bolt.oauth.oauth_settings import OAuthSettings
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackClientError
 
-from revelio.integration_settings import SlackSettings
 from revelio.integrations.slack.installations import Installations, open_states
+from revelio.settings.integrations import SlackSettings
 from revelio.store.engine import Database
 
 SCOPES = ("app_mentions:read", "channels:history", "chat:write", "commands", "files:write", "groups:history")

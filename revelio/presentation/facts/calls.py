@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
 
-from revelio.numbers import format_duration
 from revelio.presentation.blocking import tree
 from revelio.presentation.facts.fact import Fact
 from revelio.presentation.facts.figures import component_of, title_of
 from revelio.presentation.rows import rows_by_role
+from revelio.support.numbers import format_duration
 from revelio.types import Evidence, Query, Result, SpanStat
 
 _FAILING, _SLOWER, _LEAST_MS = 0.2, 2.0, 100.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from revelio.numbers import format_value
 from revelio.presentation.facts.fact import Fact, quoted
 from revelio.presentation.rows import rows_by_role
+from revelio.support.numbers import format_value
 from revelio.types import Entity, Evidence, Query, Result, StateChange
 
 _TELLING = ("oom", "answers", "limits", "config", "state", "health", "started")

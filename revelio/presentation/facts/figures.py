@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from revelio.anomaly import levels, split
-from revelio.numbers import format_value
-from revelio.presence import is_presence
+from revelio.catalog.presence import is_presence
 from revelio.presentation.facts.fact import Fact, Words, quoted, since
+from revelio.support.anomaly import levels, split
+from revelio.support.numbers import format_value
 from revelio.types import Evidence, Query, Series, fill
 
 _UPTIME = ("uptime", "host_uptime")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from revelio.anomaly import SIGNIFICANT, SIGNIFICANT_SIGMA, deviation, split
-from revelio.conventions import signals
+from revelio.catalog.conventions import signals
 from revelio.presentation.facts.calls import blocked, failed_calls, look_ups, slow_calls
 from revelio.presentation.facts.changes import change
 from revelio.presentation.facts.fact import Fact
 from revelio.presentation.facts.figures import component_of, figure, title_of
 from revelio.presentation.facts.logs import log_line
+from revelio.support.anomaly import SIGNIFICANT, SIGNIFICANT_SIGMA, deviation, split
 from revelio.types import Evidence, Query, RankedQuery, Result, Series
 
 

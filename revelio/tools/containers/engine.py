@@ -19,8 +19,8 @@ from docker.types.daemon import CancellableStream
 from pydantic_core import from_json
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from revelio.deadline import end
 from revelio.errors import SourceError
+from revelio.support.deadline import end
 from revelio.tools.base import Limits
 from revelio.tools.bounded_body import ACCEPTED, BoundedBody, EncodingError
 from revelio.tools.bounded_call import LateError, TooMuchError

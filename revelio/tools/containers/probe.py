@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from revelio.discovery import machine
 from revelio.errors import SourceError
+from revelio.tools.discovery import machine
 from revelio.tools.probe import Probe, Seen
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from revelio.numbers import format_value
+from revelio.support.numbers import format_value
 from revelio.types import Alias, Entity
 
 PROJECT, SERVICE = "com.docker.compose.project", "com.docker.compose.service"

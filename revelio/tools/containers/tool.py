@@ -12,7 +12,7 @@ from typing import Any
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools.base import Limits, Scope, is_past
 from revelio.tools.containers import views as container_views
 from revelio.tools.containers.changes import changes_in

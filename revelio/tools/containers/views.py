@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from revelio.numbers import format_count
+from revelio.support.numbers import format_count
 from revelio.tools.base import Scope
 from revelio.tools.change_results import change_result
 from revelio.tools.containers.state import NOT_CREATED, RUNNING, Container, Event, ResourceLimits, status_at

@@ -18,9 +18,9 @@ from elastic_transport import ConnectionTimeout as NodeTimeoutError
 from elasticsearch import ApiError, Elasticsearch, TransportError, UnsupportedProductError
 from elasticsearch.serializer import JsonSerializer
 
-from revelio.deadline import end, until
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.support.deadline import end, until
 from revelio.tools.base import Limits
 from revelio.tools.fetch import Fetcher, NoAnswerError, TooLargeError
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from revelio.anomaly import count_deviation, explain, signal
-from revelio.numbers import format_count
-from revelio.telemetry import Workers
+from revelio.support.anomaly import count_deviation, explain, signal
+from revelio.support.numbers import format_count
+from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope
 from revelio.tools.log_views import Counts
 from revelio.types import NO_ROLE, Cell, Result, Window

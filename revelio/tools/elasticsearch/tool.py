@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools import links
 from revelio.tools import log_views as views
 from revelio.tools.base import Limits, Scope

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import TooLargeError

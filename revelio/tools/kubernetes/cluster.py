@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from revelio.errors import SourceError
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.kubernetes import state
 from revelio.tools.kubernetes.state import Event, Named, Object, Pod, Revision, Workload

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from revelio.bounded_file import read_bounded
-from revelio.bounded_yaml import read_yaml
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.support.bounded_file import read_bounded
+from revelio.support.bounded_yaml import read_yaml
 
 IN_CLUSTER, KUBECONFIG = "in-cluster", "kubeconfig"
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from revelio.numbers import format_count
+from revelio.support.numbers import format_count
 from revelio.tools.kubernetes.seen import Seen
 from revelio.tools.kubernetes.state import moment, quantity
 from revelio.types import NO_ROLE, Result

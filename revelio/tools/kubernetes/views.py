@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from revelio.numbers import format_count
+from revelio.support.numbers import format_count
 from revelio.tools.change_results import change_result
 from revelio.tools.kubernetes.changes import differences, is_limit
 from revelio.tools.kubernetes.namespace_views import NAMESPACE_VIEWS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from revelio.identity import Naming, naming_of
-from revelio.profile_settings import ProfileSettings
+from revelio.catalog.identity import Naming, naming_of
+from revelio.settings.profile import ProfileSettings
 from revelio.tools.loki.strings import regex, text
 
 COMPONENT = (

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools import links, log_views
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher, StatusError

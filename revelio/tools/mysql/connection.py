@@ -16,9 +16,9 @@ from urllib.parse import unquote, urlsplit
 import pymysql
 from pymysql.cursors import SSCursor
 
-from revelio.deadline import end
 from revelio.errors import SourceError
 from revelio.settings import Backend
+from revelio.support.deadline import end
 from revelio.tools.access import Access
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError

@@ -14,8 +14,8 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from revelio.deadline import end
 from revelio.errors import SourceError
+from revelio.support.deadline import end
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError, received
 from revelio.tools.postgres.sql import storable

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from revelio.anomaly import split
-from revelio.deadline import end, until
 from revelio.errors import SourceError
+from revelio.support.anomaly import split
+from revelio.support.deadline import end, until
 from revelio.tools.base import Scope
 from revelio.types import Series, Window
 

@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 
-from revelio.conventions import Profile
+from revelio.catalog.conventions import Profile
+from revelio.catalog.imports.promql import entity_of, everywhere
 from revelio.errors import SourceError
-from revelio.imports.promql import entity_of, everywhere
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope
 from revelio.tools.prometheus import promql
 from revelio.tools.prometheus.answers import Answer

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from revelio.conventions import Profile
-from revelio.conventions.rendering import SEPARATOR, quoted
+from revelio.catalog.conventions import Profile
+from revelio.catalog.conventions.rendering import SEPARATOR, quoted
 from revelio.errors import SourceError
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope
 from revelio.tools.prometheus import promql
 from revelio.tools.prometheus.answers import Answer

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from revelio.conventions import Profile
-from revelio.conventions.rendering import SEPARATOR, quoted
+from revelio.catalog.conventions import Profile
+from revelio.catalog.conventions.rendering import SEPARATOR, quoted
 
 _COUNTER = re.compile(r".*_(?:total|count|sum)")
 

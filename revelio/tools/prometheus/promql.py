@@ -6,8 +6,8 @@ import json
 import re
 from dataclasses import replace
 
-from revelio.conventions import Profile
-from revelio.conventions.rendering import asked, expression, quoted
+from revelio.catalog.conventions import Profile
+from revelio.catalog.conventions.rendering import asked, expression, quoted
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
 from revelio.tools.placeholders import PLACEHOLDER, put, values

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from revelio.catalog import Metric
-from revelio.conventions import Profile, Rule, Signal, Use, signals
-from revelio.conventions.rendering import SEPARATOR, entity_labels, overview
+from revelio.catalog.conventions import Profile, Rule, Signal, Use, signals
+from revelio.catalog.conventions.rendering import SEPARATOR, entity_labels, overview
 from revelio.errors import SourceError
-from revelio.telemetry import Workers
+from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope
 from revelio.tools.prometheus import promql
 from revelio.tools.prometheus.answers import Answer

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from revelio.anomaly import deviation, explain, levels, own_floor, signal, split
 from revelio.catalog import ToolSpec
-from revelio.conventions import Cadence, Profile, recorded_profile
-from revelio.discovery.store import Profiles
+from revelio.catalog.conventions import Cadence, Profile, recorded_profile
+from revelio.catalog.presence import is_presence, off, sigma
 from revelio.errors import SourceError
-from revelio.numbers import format_value
-from revelio.onset import USER_FACING
-from revelio.presence import is_presence, off, sigma
 from revelio.settings import Backend
+from revelio.support.anomaly import deviation, explain, levels, own_floor, signal, split
+from revelio.support.numbers import format_value
+from revelio.support.onset import USER_FACING
 from revelio.tools import links
 from revelio.tools.base import Limits, Scope
+from revelio.tools.discovery.store import Profiles
 from revelio.tools.fetch import Fetcher
 from revelio.tools.history import History, observed
 from revelio.tools.prometheus import earlier, promql

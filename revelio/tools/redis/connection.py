@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import redis
 from redis.connection import ConnectionPool
 
-from revelio.deadline import end
 from revelio.errors import SourceError
+from revelio.support.deadline import end
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError
 

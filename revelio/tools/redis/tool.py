@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
-from revelio.numbers import format_count
 from revelio.settings import Backend
+from revelio.support.numbers import format_count
 from revelio.tools.base import Limits, Scope
 from revelio.tools.placeholders import tree
 from revelio.tools.redis.connection import Command, RefusedError, Reply, Server

@@ -8,11 +8,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import cast
 
-from revelio.bounded_yaml import read_yaml
 from revelio.catalog import ToolSpec
 from revelio.errors import SourceError
-from revelio.numbers import format_count
 from revelio.settings import Backend
+from revelio.support.bounded_yaml import read_yaml
+from revelio.support.numbers import format_count
 from revelio.tools.base import Limits, Scope
 from revelio.tools.bounded_call import LateError, TooMuchError
 from revelio.tools.placeholders import tree, values

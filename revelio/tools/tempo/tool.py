@@ -8,9 +8,9 @@ import re
 import time
 from urllib.parse import urlencode
 
-from revelio.deadline import end
 from revelio.errors import SourceError
-from revelio.telemetry import Workers
+from revelio.support.deadline import end
+from revelio.support.telemetry import Workers
 from revelio.tools import links
 from revelio.tools.base import Scope
 from revelio.tools.fetch import StatusError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from revelio.anomaly import deviation
+from revelio.support.anomaly import deviation
 from revelio.types import Window
 
 STRETCH_S = 5.0

@@ -9,10 +9,10 @@ from collections import defaultdict
 from dataclasses import replace
 
 from revelio.catalog import ToolSpec
-from revelio.deadline import end
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.telemetry import Workers
+from revelio.support.deadline import end
+from revelio.support.telemetry import Workers
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher
 from revelio.tools.history import History, observed

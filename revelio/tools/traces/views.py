@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from revelio.anomaly import count_deviation, deviation, explain, signal
-from revelio.numbers import format_count, format_duration
+from revelio.support.anomaly import count_deviation, deviation, explain, signal
+from revelio.support.numbers import format_count, format_duration
 from revelio.tools.base import Scope
 from revelio.tools.history import before_words
 from revelio.tools.traces.model import STATUS_TAGS, Trace, TraceSpan

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from revelio.catalog import Catalog, ToolSpec, bundled_catalog
-from revelio.conventions import conventions, signals
+from revelio.catalog.conventions import conventions, signals
 from revelio.training.simulation.vocabulary import messages, wording
 from revelio.types import Direction, QueryTemplate, Reading
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from revelio.candidates import candidates, inventory
-from revelio.incidents.dataset import LabelledIncident
-from revelio.incidents.exchange import FaultRecord, Label, Record, Report
+from revelio.catalog.candidates import candidates, inventory
+from revelio.systems.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.exchange import FaultRecord, Label, Record, Report
 from revelio.training.simulation import events, reports, telemetry
 from revelio.training.simulation.dialect import Dialect, draw_dialect
 from revelio.training.simulation.faults import Fault, Mechanism, draw_fault, mechanisms

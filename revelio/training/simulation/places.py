@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from revelio.conventions import signals
+from revelio.catalog.conventions import signals
 from revelio.training.simulation.dialect import Dialect
 from revelio.training.simulation.faults import Fault
 from revelio.training.simulation.system import SERVICES, STORES, Component, System

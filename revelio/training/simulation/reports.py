@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
-from revelio.incidents.exchange import Report
+from revelio.systems.incidents.exchange import Report
 from revelio.training.simulation.vocabulary import trades, wording
 
 K = TypeVar("K")

@@ -8,7 +8,7 @@ import numpy as np
 
 from revelio.catalog import bundled_catalog
 from revelio.encoders.items import NUMBERS, items
-from revelio.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.dataset import LabelledIncident
 
 _MOST = 25
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.encoders.candidate_index import bound_names
 from revelio.encoders.evidence import index_evidence
-from revelio.incidents.exchange import Label
+from revelio.support.anomaly import SIGNIFICANT_SIGMA
+from revelio.systems.incidents.exchange import Label
 from revelio.training.simulation.dialect import Dialect, reads_of
 from revelio.training.simulation.events import Written
 from revelio.training.simulation.faults import Fault

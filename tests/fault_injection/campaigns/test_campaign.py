@@ -22,8 +22,8 @@ from fault_injection.labels import Accepted
 from fault_injection.spec import Effect, Fault
 from revelio.catalog import Catalog, ToolSpec
 from revelio.errors import FaultError, InvalidInputError, SourceError
-from revelio.incidents.exchange import Note, Record, Report, read_records
-from revelio.incidents.files import IncidentFiles
+from revelio.systems.incidents.exchange import Note, Record, Report, read_records
+from revelio.systems.incidents.files import IncidentFiles
 from revelio.tools.base import Scope
 from revelio.types import Blank, Entity, Evidence, Query, QueryTemplate, Result, Window
 from tests.fault_injection.fake_engine import FakeEngine, Killed

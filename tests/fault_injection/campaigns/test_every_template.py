@@ -10,7 +10,7 @@ from fault_injection.campaigns.plan import Run, expand, load_plan
 from fault_injection.kinds import kind_named
 from fault_injection.labels import load_labels
 from revelio.catalog import bundled_catalog
-from revelio.unreachable import asks_presence
+from revelio.catalog.unreachable import asks_presence
 
 PLAN = Path(__file__).parents[3] / "fault_injection" / "plans" / "every_template.yaml"
 

@@ -9,8 +9,8 @@ import pytest
 
 from fault_injection.campaigns.setup import CorpusReporters, NotesFile
 from revelio.errors import InvalidInputError
-from revelio.incidents.dataset import TEST_WRITERS, TRAIN_WRITERS
-from revelio.incidents.exchange import Note
+from revelio.systems.incidents.dataset import TEST_WRITERS, TRAIN_WRITERS
+from revelio.systems.incidents.exchange import Note
 from revelio.types import Window
 
 WINDOW = Window(100.0, 116.0)

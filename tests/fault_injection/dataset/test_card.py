@@ -11,7 +11,7 @@ from fault_injection.dataset.accepted_features import AcceptedFeatures, load_acc
 from fault_injection.dataset.card import block_in, blocks, features_table, figures, line_of_manifest, put
 from fault_injection.dataset.freeze import freeze
 from revelio.errors import DatasetError, InvalidInputError
-from revelio.incidents.exchange import Label
+from revelio.systems.incidents.exchange import Label
 from tests.fault_injection.dataset.test_freeze import GOOD, store
 
 DATA, PAGE = Path("data/three_apps"), Path("docs/dataset.md")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from revelio.incidents.dataset import MANIFEST, grown_from, open_dataset
-from revelio.incidents.files import IncidentFiles
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.dataset import MANIFEST, grown_from, open_dataset
+from revelio.systems.incidents.files import IncidentFiles
 
 DATA = Path("data/three_apps")
 FEW = 80

@@ -11,8 +11,8 @@ import pytest
 from fault_injection.campaigns.status import status
 from fault_injection.dataset.freeze import freeze
 from revelio.errors import DatasetError
-from revelio.incidents.dataset import grown_from, open_dataset
-from revelio.incidents.exchange import FaultRecord, Record, Report, write_records
+from revelio.systems.incidents.dataset import grown_from, open_dataset
+from revelio.systems.incidents.exchange import FaultRecord, Record, Report, write_records
 from revelio.types import Evidence, Window
 
 SEEN = Evidence(window=Window(20, 40), baseline=Window(0, 20))

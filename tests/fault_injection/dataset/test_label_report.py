@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fault_injection.dataset.label_report import label_report
-from revelio.incidents.exchange import Label
+from revelio.systems.incidents.exchange import Label
 from tests.fault_injection.dataset.test_freeze import CONTROL, PAUSE, record, store
 
 HERE, THERE = (("service", "cart"),), (("service", "orders"),)

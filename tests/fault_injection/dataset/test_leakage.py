@@ -13,7 +13,7 @@ from fault_injection.dataset.leakage_features import RunFeatures, affected, run_
 from fault_injection.dataset.template_coverage import CONTROL
 from fault_injection.kinds import kinds
 from revelio.errors import DatasetError, InvalidInputError
-from revelio.incidents.exchange import FaultRecord, Record
+from revelio.systems.incidents.exchange import FaultRecord, Record
 from revelio.types import Entity, Evidence, LogPattern, Series, StateChange, Window
 
 PARTS = ("cart", "orders", "postgres")

@@ -11,8 +11,8 @@ import fault_injection.dataset.relabel as relabel_module
 from fault_injection.dataset.relabel import relabel
 from fault_injection.labels import Accepted
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import FaultRecord, Record, read_records
-from revelio.incidents.files import IncidentFiles
+from revelio.systems.incidents.exchange import FaultRecord, Record, read_records
+from revelio.systems.incidents.files import IncidentFiles
 from revelio.types import Entity, Evidence, RecordedResult, Result, Window
 from tests.fault_injection.campaigns.test_campaign import CATALOG
 from tests.fault_injection.dataset.test_freeze import CONTROL, store

@@ -6,7 +6,7 @@ import pytest
 
 from fault_injection.dataset.rescore import rescore
 from revelio.catalog import Catalog, Metric, ToolSpec
-from revelio.incidents.exchange import Record
+from revelio.systems.incidents.exchange import Record
 from revelio.types import Entity, Evidence, QueryTemplate, Reading, RecordedResult, Result, Series, Window
 
 CART = Entity("container", "cart")

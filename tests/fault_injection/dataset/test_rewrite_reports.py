@@ -10,8 +10,8 @@ import pytest
 from fault_injection.dataset.freeze import freeze
 from fault_injection.dataset.rewrite_reports import ReportersOf, rewrite_reports, writers_for
 from revelio.errors import DatasetError, InvalidInputError
-from revelio.incidents.dataset import open_dataset
-from revelio.incidents.exchange import Note, Report
+from revelio.systems.incidents.dataset import open_dataset
+from revelio.systems.incidents.exchange import Note, Report
 from revelio.types import Window
 from tests.fault_injection.dataset.test_freeze import GOOD, store
 

@@ -11,7 +11,7 @@ import pytest
 from fault_injection.dataset.template_coverage import newly_anomalous, template_coverage
 from fault_injection.labels import Accepted
 from revelio.errors import DatasetError
-from revelio.incidents.exchange import FaultRecord, Label, Record, write_records
+from revelio.systems.incidents.exchange import FaultRecord, Label, Record, write_records
 from revelio.types import Evidence, RecordedResult, Result, Window
 
 AT = (("container", "cart"),)

@@ -13,11 +13,11 @@ import yaml
 from hypothesis import given
 from pytest_httpserver import HTTPServer
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.base import Scope
 from revelio.tools.kubernetes.changes import changes_in
 from revelio.tools.kubernetes.cluster import Cluster

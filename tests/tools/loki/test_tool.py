@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from pytest_httpserver import HTTPServer
 
-from revelio.candidates import candidates, inventory
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates, inventory
 from revelio.errors import SourceError
-from revelio.profile_settings import ProfileSettings
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import System, open_system
+from revelio.settings.profile import ProfileSettings
+from revelio.systems.system import System, open_system
 from revelio.tools.base import Scope
 from revelio.tools.loki.labels import Labels, find_labels
 from revelio.tools.loki.logql import logql

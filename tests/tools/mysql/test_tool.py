@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates
+from revelio.catalog.unreachable import asks_presence
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.base import Limits, Scope
 from revelio.tools.mysql.connection import MARIADB, MYSQL
 from revelio.tools.mysql.sql import masked, refusal, sent, text_of
 from revelio.tools.mysql.tool import Mysql
 from revelio.tools.registry import probes
 from revelio.types import Entity, Query, QueryTemplate, Result, Window
-from revelio.unreachable import asks_presence
 from tests.tools.conftest import HOSTILE_NAMES, QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.mysql.server import Server, mariadb
 from tests.tools.test_fetch import raw_server

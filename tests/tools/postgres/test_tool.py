@@ -15,19 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import sql
 
-from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates
+from revelio.catalog.unreachable import asks_presence
 from revelio.errors import SourceError
-from revelio.recommender import load_recommender
+from revelio.ranker.recommender import load_recommender
 from revelio.service.pipeline import answer_incident
 from revelio.settings import BUNDLED, Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.postgres.connection import Database
 from revelio.tools.postgres.sql import masked, query_of, text_of
 from revelio.tools.postgres.tool import CLIENT, SERVER, Postgres
 from revelio.tools.samples import Sample
 from revelio.types import Entity, Evidence, Incident, Query, QueryTemplate, Series
-from revelio.unreachable import asks_presence
 from tests.tools.conftest import HOSTILE_NAMES, QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.test_fetch import raw_server
 

@@ -10,9 +10,9 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from revelio.anomaly import deviation, split
-from revelio.conventions import Profile, recorded_profile
+from revelio.catalog.conventions import Profile, recorded_profile
 from revelio.settings import Backend
+from revelio.support.anomaly import deviation, split
 from revelio.tools.base import Limits, Scope
 from revelio.tools.prometheus import imported, open_metrics, snapshot
 from revelio.tools.prometheus.earlier import AGO_S, DAY_S, REQUESTS

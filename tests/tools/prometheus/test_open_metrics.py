@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from revelio.conventions import Profile, recorded_profile
+from revelio.catalog.conventions import Profile, recorded_profile
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
 from revelio.tools.prometheus.answers import Answer

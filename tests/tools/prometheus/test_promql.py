@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import given
 
-from revelio.conventions import recorded_profile
-from revelio.conventions.rendering import SEPARATOR, overview
+from revelio.catalog.conventions import recorded_profile
+from revelio.catalog.conventions.rendering import SEPARATOR, overview
 from revelio.errors import SourceError
 from revelio.tools.prometheus import promql
 from revelio.types import Blank, Query, QueryTemplate

@@ -11,7 +11,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from revelio.conventions import Profile, recorded_profile
+from revelio.catalog.conventions import Profile, recorded_profile
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.prometheus.tool import Prometheus

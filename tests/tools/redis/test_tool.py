@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates
+from revelio.catalog.unreachable import asks_presence, presence
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.redis.connection import Command, RefusedError, Reply, Server
 from revelio.tools.redis.sampling import fields, figure, slow_commands
 from revelio.tools.redis.tool import SERVER, Redis, _masked
 from revelio.tools.sample_series import verdict
 from revelio.types import Entity, Query, QueryTemplate, Series
-from revelio.unreachable import asks_presence, presence
 from tests.tools.conftest import QUICK, SCOPE, bound, filled, hostile, spec
 from tests.tools.test_fetch import raw_server
 

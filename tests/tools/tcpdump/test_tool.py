@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from revelio.anomaly import SIGNIFICANT
-from revelio.candidates import candidates
 from revelio.catalog import bundled_catalog
+from revelio.catalog.candidates import candidates
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.support.anomaly import SIGNIFICANT
+from revelio.systems.system import open_system
 from revelio.tools.base import Limits
 from revelio.tools.tcpdump.filter import escape
 from revelio.tools.tcpdump.tool import Tcpdump

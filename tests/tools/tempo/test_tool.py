@@ -15,7 +15,7 @@ from pytest_httpserver import HTTPServer
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
 from revelio.settings import Backend, SystemSettings
-from revelio.systems import open_system
+from revelio.systems.system import open_system
 from revelio.tools.base import Scope
 from revelio.tools.tempo.tool import Tempo
 from revelio.tools.tempo.traces import parse_trace

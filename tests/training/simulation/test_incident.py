@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from revelio.anomaly import SIGNIFICANT_SIGMA
 from revelio.encoders.evidence import index_evidence
 from revelio.encoders.query import QueryEncoder
 from revelio.encoders.report import HashingEncoder
 from revelio.encoders.static_words import HashingWords
-from revelio.incidents.dataset import LabelledIncident
-from revelio.incidents.exchange import Report, dump_record, parse_record
+from revelio.support.anomaly import SIGNIFICANT_SIGMA
+from revelio.systems.incidents.dataset import LabelledIncident
+from revelio.systems.incidents.exchange import Report, dump_record, parse_record
 from revelio.training.simulation import corpus, simulated
 from revelio.training.simulation.dialect import HELD_OUT_DIALECTS
 from revelio.training.simulation.faults import mechanisms

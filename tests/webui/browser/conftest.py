@@ -15,8 +15,8 @@ import uvicorn
 from fastapi import FastAPI
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from revelio.incidents.recorded import RecordedIncidents
 from revelio.settings import BUNDLED, Backend, Settings, SystemSettings
+from revelio.systems.incidents.recorded import RecordedIncidents
 from tests.webui import made
 from tests.webui.browser.pages import WIDE
 from webui.app import create_app

@@ -144,7 +144,7 @@ def test_no_link_or_picture_on_another_site_makes_the_server_ask_its_backends(
         raise SourceError("prometheus", "asked")
 
     for method in ("ping", "snapshot", "run"):
-        monkeypatch.setattr(f"revelio.systems.System.{method}", ask)
+        monkeypatch.setattr(f"revelio.systems.system.System.{method}", ask)
     with client_on(made.settings(tmp_path, made.record())) as client:
         for path in ("/systems", "/systems/shop", "/systems/shop?look=now", "/systems/shop/look", "/", "/history", "/readyz"):
             reply = client.get(path, headers={"sec-fetch-site": site})

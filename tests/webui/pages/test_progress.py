@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fastapi.testclient import TestClient
 
-from revelio.systems import System
+from revelio.systems.system import System
 from revelio.types import Evidence
 from tests.webui import made
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from revelio.health import Health
 from revelio.service import Service
 from revelio.settings import Backend, Settings, SystemSettings
-from revelio.systems import ToolState
+from revelio.systems.health import Health
+from revelio.systems.system import ToolState
 from webui.pages.systems import _backends
 
 

@@ -6,10 +6,10 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from revelio.evaluation.metrics import Bin
-from revelio.evaluation.results import ControlFigures, Evaluation, FaultFigures
-from revelio.incidents.dataset import grown_from, open_dataset
 from revelio.settings import BUNDLED
+from revelio.systems.incidents.dataset import grown_from, open_dataset
+from revelio.training.evaluation.metrics import Bin
+from revelio.training.evaluation.results import ControlFigures, Evaluation, FaultFigures
 from webui.views.model import EVALUATION, read_model_folder
 
 FAULTS = FaultFigures(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from revelio.catalog import ToolSpec
+from revelio.catalog.plugins import Plugin
 from revelio.errors import SourceError
-from revelio.plugins import Plugin
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher

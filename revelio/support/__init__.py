@@ -1,0 +1,1 @@
+"""What any program needs: bounded files, deadlines, progress, numbers, time series, telemetry."""

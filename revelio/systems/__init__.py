@@ -1,0 +1,1 @@
+"""A system and its past: its backends, the window and evidence of a question, recorded incidents."""
