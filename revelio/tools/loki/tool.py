@@ -189,7 +189,9 @@ class Loki:
             rest = {source: count - some.result().get(source, 0.0) for source, count in total.result().items()}
             return [*_by_source(lines, some.result()), *_by_source(good.result(), rest)]
 
-    def _missed(self, read: Sequence[Line], totals: Mapping[str, float], window: Window, labels: Labels) -> tuple[Line, ...]:
+    def _missed(
+        self, read: Sequence[LogRecord], totals: Mapping[str, float], window: Window, labels: Labels
+    ) -> tuple[LogRecord, ...]:
         """Problem lines of components that have some, and of which none is among the newest that were read."""
         missed = sorted({source for source, count in totals.items() if count and source} - {line.source for line in read})
         if not missed or len(read) < SNAPSHOT_LINES:
