@@ -19,7 +19,7 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 from sentence_transformers.sentence_transformer.losses import CachedMultipleNegativesRankingLoss, MultipleNegativesRankingLoss
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers, MultiDatasetBatchSamplers
 from torch import nn
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.utils import logging
 
 from revelio.encoders.report import MAX_TOKENS
@@ -66,6 +66,7 @@ def train_report_encoder(
     log.say("measure the published report encoder", 1, 1)
     work = arguments.out / "encoder.checkpoints" / seeded(arguments.seed, key + repr(pairs))[:16]
     trainer = _trainer(model, learned, evaluator, work, arguments, group)
+    trainer.remove_callback(PrinterCallback)
     trainer.add_callback(_Reporter(log, arguments.fine_tune))
     trainer.train(resume_from_checkpoint=arguments.resume and any(work.glob("checkpoint-*")))
     epochs = [{k.removeprefix("eval_"): v for k, v in logged.items()} for logged in trainer.state.log_history]
@@ -104,7 +105,7 @@ def _trainer(
     work: Path,
     arguments: TrainArguments,
     group: ProcessGroup,
-) -> SentenceTransformerTrainer:
+) -> _Trainer:
     disable_progress_bars()
     cuda = group.device.type == "cuda"
     settings = SentenceTransformerTrainingArguments(
@@ -136,7 +137,7 @@ def _trainer(
     else:
         loss = MultipleNegativesRankingLoss(model, gather_across_devices=group.size > 1)
     data = {k: Dataset.from_dict({"anchor": [p.said for p in v], "positive": [p.meant for p in v]}) for k, v in learned.items()}
-    return SentenceTransformerTrainer(model=model, args=settings, train_dataset=data, loss=loss, evaluator=evaluator)
+    return _Trainer(model=model, args=settings, train_dataset=data, loss=loss, evaluator=evaluator)
 
 
 def _split(pairs: TextPairs, seed: int) -> tuple[TextPairs, TextPairs]:
@@ -166,6 +167,12 @@ def _retrieval(kind: str, held: list[TextPair], every: list[TextPair]) -> Inform
         write_csv=False,
         main_score_function="cosine",
     )
+
+
+class _Trainer(SentenceTransformerTrainer):
+    """Collects nothing for a model card of the library: the model folder has one."""
+
+    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None: ...
 
 
 def _mean(scores: list[float]) -> float:

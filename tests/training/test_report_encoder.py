@@ -65,9 +65,12 @@ def margin(encoder: OnnxEncoder) -> float:
     return float(np.mean([likeness[0, 1], likeness[2, 3]]) - np.mean([likeness[0, 3], likeness[1, 2]]))
 
 
-def test_texts_about_one_thing_come_closer_and_serving_gives_the_vectors_of_training(catalog: Catalog, tmp_path: Path) -> None:
+def test_texts_about_one_thing_come_closer_and_serving_gives_the_vectors_of_training(
+    catalog: Catalog, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     log = Kept()
     figures = trained(tmp_path, catalog, log)
+    assert capfd.readouterr().out == ""
     assert figures["held_out_after"] >= figures["held_out_before"]
     assert [e.epoch for e in log.epochs] == [1, 2]
     assert log.steps[-1][0] == log.steps[-1][1]

@@ -17,7 +17,7 @@ from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.history import History, observed
 from revelio.tools.log_fields import begins_with_level, canonical
-from revelio.tools.log_patterns import PROBLEMS, Line, Lines, mine, phrases, recounted
+from revelio.tools.log_patterns import PROBLEMS, Lines, LogRecord, mine, phrases, recounted
 from revelio.tools.log_views import STRETCH_S, Counts
 from revelio.tools.loki import answers
 from revelio.tools.loki.labels import Labels, find_labels
@@ -192,7 +192,9 @@ class Loki:
             rest = {source: count - some.result().get(source, 0.0) for source, count in total.result().items()}
             return [*_by_source(lines, some.result()), *_by_source(good.result(), rest)]
 
-    def _missed(self, read: Sequence[Line], totals: Mapping[str, float], window: Window, labels: Labels) -> tuple[Line, ...]:
+    def _missed(
+        self, read: Sequence[LogRecord], totals: Mapping[str, float], window: Window, labels: Labels
+    ) -> tuple[LogRecord, ...]:
         """Problem lines of components that have some, and of which none is among the newest that were read."""
         missed = sorted({source for source, count in totals.items() if count and source} - {line.source for line in read})
         if not missed or len(read) < SNAPSHOT_LINES:
@@ -263,7 +265,7 @@ class Loki:
             totals[source] = totals.get(source, 0.0) + count
         return totals
 
-    def _lines(self, said: str, window: Window, most: int, labels: Labels) -> tuple[Line, ...]:
+    def _lines(self, said: str, window: Window, most: int, labels: Labels) -> tuple[LogRecord, ...]:
         form = {
             "query": said,
             "start": _nanoseconds(window.start),
@@ -316,7 +318,7 @@ class Loki:
         return replace(labels, letters=any(map(begins_with_level, answers.texts_in(self.name, answer))))
 
 
-def _by_source(lines: Sequence[Line], totals: Mapping[str, float]) -> list[Lines]:
+def _by_source(lines: Sequence[LogRecord], totals: Mapping[str, float]) -> list[Lines]:
     """Lines by their component, each with how many there are in all."""
     held = {s: tuple(line for line in lines if line.source == s) for s in dict.fromkeys(line.source for line in lines)}
     return [Lines(of, round(totals.get(source, len(of)))) for source, of in held.items()]
