@@ -77,7 +77,8 @@ class BackendFinder:
         """What runs on this machine, and what data sources of a Grafana here point to."""
         there = machine.engine()
         every = self._claimed(there)
-        lacking = [product for product in ALWAYS if not _of(product, every)]
+        there_are = {self._kind(one.tool) for one in every if one.up}
+        lacking = [product for product in ALWAYS if self._kind(product) not in there_are and not _of(product, every)]
         absent = [FoundBackend(p, f"http://127.0.0.1:{self.probes[p].ports[0]}", False, "not found", name=p) for p in lacking]
         return self._with_grafana([*absent, *every], self._grafana(there))
 

@@ -125,6 +125,7 @@ def test_lines_of_a_level_are_asked_for_only_where_some_were_logged() -> None:
     assert ("elasticsearch.errors", "orders") in found, "they may have stopped"
     assert ("elasticsearch.errors", "cart") not in found
     assert ("elasticsearch.log_rate", "cart") in found
+    assert not {name for name, _ in found} & {"elasticsearch.new_patterns", "elasticsearch.new_patterns_of"}, "no pattern is new"
 
 
 def test_an_answer_says_what_was_not_asked_and_why() -> None:

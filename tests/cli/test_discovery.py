@@ -67,6 +67,13 @@ def test_what_is_usually_there_and_is_not_stands_in_the_file_as_a_comment(machin
         assert f'# [systems."shop".backends.{product}]' in written
 
 
+def test_what_another_product_of_its_kind_does_is_not_missing(machine: Serve, httpserver: HTTPServer) -> None:
+    Recording.load("loki").replay(httpserver)
+    machine(3100, f"127.0.0.1:{httpserver.port}")
+    absent = {one.name for one in BackendFinder(bundled_catalog()).here() if not one.up}
+    assert "elasticsearch" not in absent and "jaeger" in absent
+
+
 def test_a_victoriametrics_is_found(machine: Serve, tmp_path: Path) -> None:
     port = free_port()
     command = [program("victoria-metrics"), f"-httpListenAddr=127.0.0.1:{port}", f"-storageDataPath={tmp_path}/data"]

@@ -41,6 +41,9 @@ _OWN = re.compile(r"(loki|promtail|revelio)(-.*)?")
 _LOGQL = re.compile(r"\s*\{\s*\w+\s*(=|!)")
 _MOST_POINTS = 5000
 
+_FROM_THE_START = 0.01
+"""The share of a baseline within which its first line tells that lines came in from its start on."""
+
 
 class Loki:
     """The ``loki`` product."""
@@ -244,6 +247,8 @@ class Loki:
 
         try:
             within = first(scope.baseline)
+            if within is not None and within - scope.baseline.start < _FROM_THE_START * scope.baseline.seconds:
+                return History(scope.baseline.start)
             older = first(Window(scope.baseline.start - LOOK_BACK_S, scope.baseline.start))
             count = sum(self._totals(f"{{{labels.any}}}", scope.baseline, labels).values())
         except StatusError:
