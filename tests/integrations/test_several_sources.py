@@ -42,6 +42,8 @@ def victoriametrics(folder: Path) -> Iterator[str]:
 @pytest.fixture
 def sources(tmp_path: Path) -> Iterator[dict[str, str]]:
     """A VictoriaMetrics and two Lokis; only the second has lines of ``billing``, which fails."""
+    for needed in ("loki", "victoria-metrics"):
+        program(needed)
     for name in ("first", "second", "metrics"):
         (tmp_path / name).mkdir()
     with (
