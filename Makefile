@@ -19,7 +19,8 @@ test: .venv/.dev ## every test that needs no Docker engine, on WORKERS processor
 test-stack: .venv/.dev ## the tests against the real stack
 	$(BIN)/pytest -m "$(STACK)"
 
-test-hostile: .venv/.dev ## attack real servers on loopback for a quarter of an hour, and print what came of it
+test-hostile: .venv/.dev ## attack real servers on loopback for half an hour, and print what came of it
+	$(BIN)/pytest tests/tools/test_injection.py
 	$(BIN)/pytest -m hostile tests/hostile
 	$(BIN)/python -m tests.hostile.page
 
@@ -30,7 +31,7 @@ check: .venv/.dev ## format, lint, types, import contracts
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 	cd testbed && ../$(BIN)/mypy --config-file ../pyproject.toml --explicit-package-bases kit apps
 
-audit: .venv/.dev ## ask the advisory service about every locked dependency; says so where it cannot be reached
+audit: .venv/.dev ## ask the advisory service, or an archive of it (ADVISORIES=all.zip), about every locked dependency; says so where there is none
 	$(BIN)/python .ci/audit.py requirements/dev.txt
 
 sbom: .venv/.dev ## write var/sbom.json: what a release is made of, in CycloneDX, from the lock file

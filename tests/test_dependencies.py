@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,33 @@ def test_an_advisory_service_that_cannot_be_reached_is_said(lock: Path) -> None:
     done = run("audit.py", lock, ADVISORIES="http://127.0.0.1:9")
     assert done.returncode == 3
     assert "not audited: the advisory service http://127.0.0.1:9 cannot be asked" in done.stdout
+
+
+def advisory(name: str, number: int, **of_range: str) -> tuple[str, str]:
+    events = [{"introduced": of_range.pop("introduced", "0")}, *({kind: at} for kind, at in of_range.items())]
+    affected = [{"package": {"ecosystem": "PyPI", "name": name}, "ranges": [{"type": "ECOSYSTEM", "events": events}]}]
+    return f"X-{number}.json", json.dumps({"id": f"X-{number}", "affected": affected})
+
+
+def test_the_audit_reads_an_archive_where_no_service_can_be_reached(lock: Path, tmp_path: Path) -> None:
+    told = (
+        advisory("one", 1, fixed="1.0"),
+        advisory("One", 2, introduced="0.9", fixed="1.0.1"),
+        advisory("two_parts", 3, introduced="2.0", last_affected="2.0.1"),
+        advisory("two-parts", 4, introduced="2.0", last_affected="2.0.0"),
+        advisory("another", 5),
+    )
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name, text in told:
+            archive.writestr(name, text)
+        archive.writestr("X-6.json", told[1][1].replace("X-2", "X-6").replace("{", '{"withdrawn": "2026-01-01T00:00:00Z", ', 1))
+    done = run("audit.py", lock, ADVISORIES=str(tmp_path / "all.zip"))
+    assert done.returncode == 1, done
+    assert done.stdout.splitlines()[:2] == ["one 1.0: X-2", "two-parts 2.0.1: X-3"]
+    assert done.stdout.splitlines()[2].startswith("2 packages audited, 2 advisories (")
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive"])
+def test_an_archive_that_is_none_leaves_nothing_known(lock: Path, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "all.zip").write_bytes(content)
+    assert run("audit.py", lock, ADVISORIES=str(tmp_path / "all.zip")).returncode == 3

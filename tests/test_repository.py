@@ -101,7 +101,7 @@ def test_ci_runs_what_is_run_before_a_merge() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     assert "bash .ci/run" in [step.get("run") for step in workflow["jobs"]["run"]["steps"]]
     steps = re.findall(r'step "(make [a-z-]+)"', (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
-    assert steps == ["make install", "make check", "make test", "make test-stack"]
+    assert steps == ["make install", "make check", "make test", "make gate", "make test-stack"]
 
 
 @pytest.mark.parametrize("form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml")), ids=lambda p: p.stem)

@@ -26,12 +26,19 @@ ERRORS = "spans with errors"
 """What is held where some span failed: elsewhere a question about failed spans has no answer."""
 
 
+NEW_LINES = "lines of new_problems"
+"""What is held where lines are logged that were not before."""
+
+_LINES = {"ERROR": "lines of error", "WARNING": "lines of warning"}
+"""What is held where lines of a level were logged, now or before: elsewhere a question about them has no answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """What there is to ask about: the entities and, of a live system, which sources answered and what they hold.
 
-    ``held`` are pairs of a signal, "spans" or ``ERRORS``, and the entity that it is known of. Both are None where nothing says
-    it: then every source is taken to hold what the testbed has.
+    ``held`` are pairs of a signal, "spans", ``ERRORS``, ``NEW_LINES`` or one of ``_LINES``, and the entity that it is known of.
+    Both are None where nothing says it: then every source is taken to hold what the testbed has.
     """
 
     entities: frozenset[Entity]
@@ -47,7 +54,9 @@ def inventory(evidence: Evidence) -> Inventory:
     spans = {("spans", name) for span in evidence.spans for name in (span.service, span.entity.name)}
     failed = [span for span in evidence.spans if span.now.errors or span.before.errors]
     spans |= {(ERRORS, name) for span in failed for name in (span.service, span.entity.name)}
-    held = frozenset({(s.metric, s.entity.name) for s in evidence.series if _known(s.metric)} | spans)
+    lines = {(_LINES[p.level], p.entity.name) for p in evidence.logs if p.level in _LINES and (p.count or p.baseline_count)}
+    lines |= {(NEW_LINES, p.entity.name) for p in evidence.logs if p.count and not p.baseline_count}
+    held = frozenset({(s.metric, s.entity.name) for s in evidence.series if _known(s.metric)} | spans | lines)
     return Inventory(entities, frozenset(evidence.sources), held)
 
 
@@ -152,8 +161,8 @@ def _answerable(query: Query, held: frozenset[tuple[str, str]]) -> bool:
     place = f"{bound['service']}->{bound['peer']}" if {"service", "peer"} <= bound.keys() else None
     names = [place] if place else list(bound.values())
     known = [reading for reading in readings if _kept(reading)]
-    if not names and any(r.metric.startswith(IMPORTED) for r in known):
-        return any(metric == r.metric for r in known for metric, _ in held)
+    if not names and any(r.source == "logs" or r.metric.startswith(IMPORTED) for r in known):
+        return any(metric == _held(r) for r in known for metric, _ in held)
     if not known or len(known) < len(readings) or not names:
         return True
     return any((_held(r), name) in held for r in known for name in names)
@@ -167,12 +176,15 @@ def _any_held(template: QueryTemplate, held: Collection[str]) -> bool:
 def _held(reading: Reading) -> str:
     if reading.source == "series":
         return reading.metric
+    if reading.source == "logs":
+        return f"lines of {reading.metric}"
     return ERRORS if reading.metric == "errors" else "spans"
 
 
 def _kept(reading: Reading) -> bool:
-    """Whether evidence that lacks it means that there is nothing to show; logs and changes are silent when all is well."""
-    return reading.source == "spans" or (reading.source == "series" and _known(reading.metric))
+    """Whether evidence that lacks it means that there is nothing to show; changes are silent when all is well."""
+    of_lines = reading.source == "logs" and f"lines of {reading.metric}" in (NEW_LINES, *_LINES.values())
+    return of_lines or reading.source == "spans" or (reading.source == "series" and _known(reading.metric))
 
 
 def _known(metric: str) -> bool:

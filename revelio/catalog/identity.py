@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["pod", "address", "container", "job"]
+Kind = Literal["pod", "address", "container", "job", "process"]
 
 _HASH = "[bcdf-hj-np-tv-xz2456789]"
 """The letters of which Kubernetes makes the ends of pods' names."""
@@ -22,8 +22,9 @@ _SUFFIX = {
     "address": r"(\.[a-z0-9-]+\.svc(\.[a-z0-9.-]+)?)?(:[0-9]+)?",
     "container": r"([-_][0-9]+)?",
     "job": "",
+    "process": r"(: .*)?",
 }
-_PREFIX = {"pod": "", "address": "", "container": "", "job": "(.*/)?"}
+_PREFIX = {"pod": "", "address": "", "container": "", "job": "(.*/)?", "process": ""}
 
 KIND_OF_LABEL: Mapping[str, Kind] = {
     "pod": "pod",
@@ -35,6 +36,7 @@ KIND_OF_LABEL: Mapping[str, Kind] = {
     "name": "container",
     "job": "job",
     "exported_job": "job",
+    "groupname": "process",
 }
 """Labels whose values are more than a component's own name."""
 

@@ -16,6 +16,7 @@ VERBS = (
     "run",
     "eval",
     "train",
+    "simulate",
     "study",
     "learn",
     "doctor",

@@ -11,10 +11,10 @@ from revelio.catalog import Catalog
 from revelio.errors import NotFoundError, SourceError
 from revelio.support.telemetry import Workers
 from revelio.tools.discovery import machine
-from revelio.tools.discovery.machine import DataSource, Engine, Grafana
+from revelio.tools.discovery.machine import ComposeEngine, DataSource, Grafana
 from revelio.tools.probe import Probe
 from revelio.tools.registry import probes
-from revelio.tools.seen_at import another, seen_at
+from revelio.tools.seen_at import identify_other_product, seen_at
 
 ALWAYS = ("prometheus", "jaeger", "elasticsearch")
 """Products whose absence `init` reports, and writes down as what could be set."""
@@ -25,7 +25,7 @@ _RUNNERS = ("containers", "kubernetes")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundBackend:
     """A backend, or why there is none. ``projects`` counts how often it names each project.
 
     ``name`` is what its settings are to be called, ``settings`` are further ones, and ``page`` says that a browser opens its url.
@@ -45,7 +45,7 @@ class Found:
     known: bool = False
 
 
-class Finder:
+class BackendFinder:
     """Finds backends of the products that have a probe."""
 
     def __init__(self, catalog: Catalog) -> None:
@@ -53,17 +53,17 @@ class Finder:
         self.catalog = catalog
         self.probes: Mapping[str, Probe] = probes()
 
-    def at(self, name: str, url: str) -> Found:
+    def at(self, name: str, url: str) -> FoundBackend:
         """What is at an address that was given for a backend of that name. Never raises for what answers there, or does not."""
         product = self.catalog.product(name)
         if product is None:
             known = ", ".join(p.name for p in self.catalog.products)
             raise NotFoundError(f"no source is called {name!r}; there are {known}, and names that begin so and a dash")
         found = self._look(product.name, url.rstrip("/"))
-        there = "" if found.up else another(self.catalog, product.name, found.url)
+        there = "" if found.up else identify_other_product(self.catalog, product.name, found.url)
         return replace(found, name=name, why="named", detail=f"is no {product.title}: {there}" if there else found.detail)
 
-    def beside(self, named: Sequence[Found]) -> list[Found]:
+    def beside(self, named: Sequence[FoundBackend]) -> list[FoundBackend]:
         """What runs where these do, of kinds that none of them is: on this machine, or at usual ports of their hosts."""
         kinds = {self._kind(one.tool) for one in named}
         hosts = dict.fromkeys(host for one in named if one.up and (host := urlsplit(one.url).hostname))
@@ -73,26 +73,27 @@ class Finder:
         first = {one.name: one for one in reversed(found) if self._kind(one.tool) not in kinds}
         return [one for one in found if first.get(one.name) is one]
 
-    def here(self) -> list[Found]:
+    def here(self) -> list[FoundBackend]:
         """What runs on this machine, and what data sources of a Grafana here point to."""
         there = machine.engine()
         every = self._claimed(there)
-        lacking = [product for product in ALWAYS if not _of(product, every)]
-        absent = [Found(p, f"http://127.0.0.1:{self.probes[p].ports[0]}", False, "not found", name=p) for p in lacking]
+        there_are = {self._kind(one.tool) for one in every if one.up}
+        lacking = [product for product in ALWAYS if self._kind(product) not in there_are and not _of(product, every)]
+        absent = [FoundBackend(p, f"http://127.0.0.1:{self.probes[p].ports[0]}", False, "not found", name=p) for p in lacking]
         return self._with_grafana([*absent, *every], self._grafana(there))
 
-    def _claimed(self, there: Engine | None) -> list[Found]:
+    def _claimed(self, there: ComposeEngine | None) -> list[FoundBackend]:
         """What answers on this machine; of several products at one place, the first that says it knows it."""
         with Workers(max_workers=len(self.probes) + 1) as pool:
             looked = [one for found in pool.map(lambda product: list(self._of(product, there)), self.probes) for one in found]
         claimed = {_place(found.url): found for found in reversed(looked) if found.known}
         return [f for f in looked if claimed.get(_place(f.url), f) is f]
 
-    def _at_host(self, host: str) -> list[Found]:
+    def _at_host(self, host: str) -> list[FoundBackend]:
         """What answers at usual ports of another host."""
         named = f"[{host}]" if ":" in host else host
 
-        def first(product: str) -> Found | None:
+        def first(product: str) -> FoundBackend | None:
             probe = self.probes[product]
             urls = [probe.url.format(f"{named}:{port}") for port in probe.ports if machine.listens(port, host)]
             looked = [replace(self._look(product, url), why=f"at its usual port of {host}") for url in urls]
@@ -106,7 +107,7 @@ class Finder:
         known = self.catalog.product(product)
         return known.tool if known else product
 
-    def _of(self, product: str, there: Engine | None) -> Iterator[Found]:
+    def _of(self, product: str, there: ComposeEngine | None) -> Iterator[FoundBackend]:
         """The first that answers, else what is wrong with the first place."""
         probe = self.probes[product]
         usual = {probe.url.format(f"127.0.0.1:{port}") for port in probe.ports}
@@ -119,21 +120,21 @@ class Finder:
                 break
         yield from [f for f in looked if f.up] or looked[:1]
 
-    def _look(self, product: str, url: str) -> Found:
+    def _look(self, product: str, url: str) -> FoundBackend:
         try:
             seen = seen_at(self.catalog, product, url)
         except SourceError as error:
-            return Found(product, url, False, error.reason, name=product)
+            return FoundBackend(product, url, False, error.reason, name=product)
         page = self.probes.get(product, Probe()).page
-        return Found(
+        return FoundBackend(
             product, url, seen.usable, seen.detail, seen.projects, seen.services, seen.settings, product, page, known=True
         )
 
-    def _grafana(self, there: Engine | None) -> Grafana | None:
+    def _grafana(self, there: ComposeEngine | None) -> Grafana | None:
         urls = (f"http://{address}" for address in machine.addresses(machine.GRAFANA_PORTS, there))
         return next((found for url in urls if (found := machine.grafana(url)) is not None), None)
 
-    def _with_grafana(self, found: list[Found], grafana: Grafana | None) -> list[Found]:
+    def _with_grafana(self, found: list[FoundBackend], grafana: Grafana | None) -> list[FoundBackend]:
         """With links into a Grafana, and with the backends that only its data sources name."""
         if grafana is None:
             return found
@@ -146,7 +147,7 @@ class Finder:
                 known.add(url)
         return linked
 
-    def _linked(self, one: Found, grafana: Grafana) -> Found:
+    def _linked(self, one: FoundBackend, grafana: Grafana) -> FoundBackend:
         probe = self.probes.get(one.tool, Probe())
         if not one.up or not probe.explored:
             return one
@@ -156,7 +157,7 @@ class Finder:
             return one
         return replace(one, settings={**one.settings, "grafana": grafana.url, "datasource": uid})
 
-    def _behind(self, source: DataSource, url: str, grafana: Grafana, taken: Sequence[str]) -> Iterator[Found]:
+    def _behind(self, source: DataSource, url: str, grafana: Grafana, taken: Sequence[str]) -> Iterator[FoundBackend]:
         for product, probe in self.probes.items():
             if source.kind in probe.grafana and (one := self._look(product, url)).up:
                 name = product if product not in taken else f"{product}-{_slug(source.name) or len(taken)}"
@@ -167,17 +168,17 @@ class Finder:
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class NamedProject:
     """A project, "" where none is named; ``reason`` says which sources name it, or who chose it."""
 
     name: str
     reason: str = ""
 
 
-def projects_of(found: Sequence[Found], catalog: Catalog) -> tuple[Project, ...]:
+def projects_of(found: Sequence[FoundBackend], catalog: Catalog) -> tuple[NamedProject, ...]:
     """The projects that sources name, best first: what most sources name, what names the containers, the largest."""
     runners = {p.name for p in catalog.products if p.tool in _RUNNERS}
-    named: dict[str, list[Found]] = {}
+    named: dict[str, list[FoundBackend]] = {}
     for one in found:
         for name in one.projects:
             named.setdefault(name, []).append(one)
@@ -189,7 +190,7 @@ def projects_of(found: Sequence[Found], catalog: Catalog) -> tuple[Project, ...]
     def reason(name: str) -> str:
         return f"named by {', '.join(f'{catalog_title(catalog, o.tool)} ({o.projects[name]:,})' for o in named[name])}"
 
-    return tuple(Project(name, reason(name)) for name in sorted(sorted(named), key=weight, reverse=True))
+    return tuple(NamedProject(name, reason(name)) for name in sorted(sorted(named), key=weight, reverse=True))
 
 
 def catalog_title(catalog: Catalog, product: str) -> str:
@@ -206,7 +207,7 @@ def _address(source: DataSource) -> str:
     return source.url.rstrip("/").replace("//localhost:", "//127.0.0.1:")
 
 
-def _of(product: str, found: Sequence[Found]) -> list[Found]:
+def _of(product: str, found: Sequence[FoundBackend]) -> list[FoundBackend]:
     return [one for one in found if one.tool == product]
 
 

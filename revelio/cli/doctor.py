@@ -28,7 +28,7 @@ _LOOK_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """One thing that was looked at. ``absent`` limits what can be done.
 
     ``broken`` keeps Revelio from answering, or from answering about a system that the settings name.
@@ -44,7 +44,7 @@ class Finding:
 class Examined:
     """All that was looked at, and by live system what can be seen of it."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Check] = field(default_factory=list)
     systems: dict[str, Coverage] = field(default_factory=dict)
 
 
@@ -75,18 +75,16 @@ def doctor(json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _examine(examined: Examined) -> Iterator[Finding]:
+def _examine(examined: Examined) -> Iterator[Check]:
     from revelio.service import Service
 
-    yield Finding("python", "good", f"{sys.version.split()[0]} at {sys.executable}")
+    yield Check("python", "good", f"{sys.version.split()[0]} at {sys.executable}")
     try:
         settings = settings_with()
     except RevelioError as error:
-        yield Finding("settings", "broken", str(error), "correct it; `revelio docs settings` lists every setting")
+        yield Check("settings", "broken", str(error), "correct it; `revelio docs settings` lists every setting")
         return
-    yield Finding(
-        "settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact_address(settings.database)}"
-    )
+    yield Check("settings", "good", f"listens on {settings.host}:{settings.port}, stores in {redact_address(settings.database)}")
     service = Service(settings)
     yield _try(
         "catalog", lambda: f"{len(service.catalog.tools)} tools, {len(service.catalog.templates)} templates", "correct the file"
@@ -100,57 +98,57 @@ def _examine(examined: Examined) -> Iterator[Finding]:
     yield _incidents(service, settings)
     if not service.systems:
         remedy = "`revelio init` finds backends; `revelio testbed up shop` starts an application to try"
-        yield Finding("live systems", "absent", "none is set up", remedy)
+        yield Check("live systems", "absent", "none is set up", remedy)
     else:
         yield from _live_systems(service, examined)
     yield from _optional_parts()
 
 
-def _plugins() -> Iterator[Finding]:
+def _plugins() -> Iterator[Check]:
     from revelio.catalog.plugins import announced
 
     for one in announced():
         if one.spec is None:
             remedy = f"correct or uninstall {one.distribution}; everything else goes on without it"
-            yield Finding(f"plug-in {one.name}", "absent", one.trouble, remedy)
+            yield Check(f"plug-in {one.name}", "absent", one.trouble, remedy)
         else:
-            yield Finding(f"plug-in {one.name}", "good", f"{one.distribution}, {len(one.spec.templates)} templates")
+            yield Check(f"plug-in {one.name}", "good", f"{one.distribution}, {len(one.spec.templates)} templates")
 
 
-def _try(what: str, look: Callable[[], str], remedy: str) -> Finding:
+def _try(what: str, look: Callable[[], str], remedy: str) -> Check:
     try:
-        return Finding(what, "good", look())
+        return Check(what, "good", look())
     except RevelioError as error:
-        return Finding(what, "broken", str(error), remedy)
+        return Check(what, "broken", str(error), remedy)
 
 
-def _incidents(service: Service, settings: Settings) -> Finding:
+def _incidents(service: Service, settings: Settings) -> Check:
     there = service.incidents.ids()
     if not settings.incidents.is_dir():
-        return Finding("incidents", "broken", f"{settings.incidents} is no folder", "correct the setting `incidents`")
+        return Check("incidents", "broken", f"{settings.incidents} is no folder", "correct the setting `incidents`")
     try:
         for incident in there:
             service.incidents.get(incident)
     except RevelioError as error:
-        return Finding("incidents", "absent", str(error), "mend or remove that file")
+        return Check("incidents", "absent", str(error), "mend or remove that file")
     if not there:
-        return Finding("incidents", "absent", f"none in {settings.incidents}", "revelio incidents import FILE --to DIR")
-    return Finding("incidents", "good", f"{len(there)} in {settings.incidents}")
+        return Check("incidents", "absent", f"none in {settings.incidents}", "revelio incidents import FILE --to DIR")
+    return Check("incidents", "good", f"{len(there)} in {settings.incidents}")
 
 
-def _live_systems(service: Service, examined: Examined) -> Iterator[Finding]:
+def _live_systems(service: Service, examined: Examined) -> Iterator[Check]:
     from revelio.systems.coverage import coverage_of_all
 
     looked = coverage_of_all({name: service.system(name) for name in service.systems}, _LOOK_S)
     for name, seen in looked.items():
         if seen is None:
             told = f"not looked at within {_LOOK_S:g} s: {', '.join(service.system(name).tools) or 'no sources'}"
-            yield Finding(name, "broken", told, "see which of its backends hangs; a smaller timeout_s gives up sooner")
+            yield Check(name, "broken", told, "see which of its backends hangs; a smaller timeout_s gives up sooner")
         else:
             yield from _backends(name, seen, examined)
 
 
-def _backends(system: str, seen: Coverage, examined: Examined) -> Iterator[Finding]:
+def _backends(system: str, seen: Coverage, examined: Examined) -> Iterator[Check]:
     from testbed.stack.project import ORDER
 
     examined.systems[system] = seen
@@ -158,12 +156,12 @@ def _backends(system: str, seen: Coverage, examined: Examined) -> Iterator[Findi
     failing: State = "absent" if seen.templates.usable else "broken"
     if not seen.sources:
         remedy = f"name one in revelio.toml, under [systems.{system}.backends.prometheus], or let `revelio init` find them"
-        yield Finding(system, failing, "has no data source", remedy)
+        yield Check(system, failing, "has no data source", remedy)
     for tool, source in seen.sources.items():
         good = source.state == "good"
         told = f"{source.detail}; {source.usable} of {source.of} questions can be asked" if good else source.detail
         state: State = "good" if good else "broken" if source.state == "broken" else failing
-        yield Finding(f"{system}: {tool}", state, told, "" if good else remedy)
+        yield Check(f"{system}: {tool}", state, told, "" if good else remedy)
 
 
 def print_coverage(system: str, seen: Coverage) -> None:
@@ -193,16 +191,16 @@ def print_coverage(system: str, seen: Coverage) -> None:
         screen.print(Text(f"    {sentence}", "dim"))
 
 
-def _optional_parts() -> Iterator[Finding]:
+def _optional_parts() -> Iterator[Check]:
     for part, module, verbs in (("training", "torch", "revelio train"), ("load generator", "locust", "revelio testbed")):
         if find_spec(module) is None:
             extra = "train" if module == "torch" else "testbed"
             told = f"{module} is not installed; only `{verbs}` needs it"
-            yield Finding(part, "absent", told, how_to_install(extra))
+            yield Check(part, "absent", told, how_to_install(extra))
         else:
-            yield Finding(part, "good", f"{module} is installed")
+            yield Check(part, "good", f"{module} is installed")
     docker = shutil.which("docker")
-    yield Finding(
+    yield Check(
         "docker command",
         "good" if docker else "absent",
         docker or "not found; only the testbed and its faults need it",
@@ -210,7 +208,7 @@ def _optional_parts() -> Iterator[Finding]:
     )
 
 
-def _print(findings: list[Finding]) -> None:
+def _print(findings: list[Check]) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -18,7 +18,7 @@ from revelio.errors.redaction import checked_address, redact_address, remember_a
 
 if TYPE_CHECKING:
     from revelio.catalog import Catalog
-    from revelio.cli.discovery import Finder, Found, Project
+    from revelio.cli.discovery import BackendFinder, FoundBackend, NamedProject
     from revelio.systems.coverage import Coverage
 
 SHOWN = 5
@@ -57,13 +57,13 @@ def init(
     from revelio.catalog import bundled_catalog
     from revelio.catalog.plugins import with_plugins
     from revelio.cli import settings_file
-    from revelio.cli.discovery import Finder, Project, projects_of
+    from revelio.cli.discovery import BackendFinder, NamedProject, projects_of
 
     path = out or Path(os.environ.get("REVELIO_CONFIG") or "revelio.toml")
     text, systems = ("", {}) if force or not path.exists() else settings_file.read(path)
     given = _given(source or [], {"prometheus": prometheus, "jaeger": jaeger, "elasticsearch": elasticsearch})
     catalog = with_plugins(bundled_catalog())
-    found = _found(Finder(catalog), given, only=only)
+    found = _found(BackendFinder(catalog), given, only=only)
     if not json:
         rows = [("found" if f.up else "absent", f.name, redact_address(f.url), _told(f)) for f in found]
         table("", ("", "source", "address", ""), rows)
@@ -71,9 +71,9 @@ def init(
     named = projects_of(found, catalog)
     known = _known_system(path, systems, system, project, named)
     if known:
-        chosen = Project(str(systems[known].get("project", "") or known), f"kept from {path}")
+        chosen = NamedProject(str(systems[known].get("project", "") or known), f"kept from {path}")
     elif project is not None:
-        chosen = Project(project, "given")
+        chosen = NamedProject(project, "given")
     else:
         chosen = _chosen(named, ask=not json)
     name = known or system or _name(chosen.name) or "mine"
@@ -95,7 +95,7 @@ def init(
     say(f'{"Nothing to add to" if whole == text else "Wrote"} {path}. Now: revelio recommend "what a user noticed"')
 
 
-def _print_choices(chosen: Project, others: Sequence[Project], done: Mapping[str, str]) -> None:
+def _print_choices(chosen: NamedProject, others: Sequence[NamedProject], done: Mapping[str, str]) -> None:
     """The project with its reason, other applications with how to add them, and what became of each source."""
     if not chosen.name:
         say("No backend names a project, so everything that they hold is taken for one system; --project NAME narrows it.")
@@ -107,7 +107,7 @@ def _print_choices(chosen: Project, others: Sequence[Project], done: Mapping[str
         say(f"{source}: {what}.")
 
 
-def _found(finder: Finder, given: Mapping[str, str], *, only: bool) -> list[Found]:
+def _found(finder: BackendFinder, given: Mapping[str, str], *, only: bool) -> list[FoundBackend]:
     """The sources that are named, and what is found beside them; what is here where none is named."""
     if not given:
         return finder.here()
@@ -115,11 +115,11 @@ def _found(finder: Finder, given: Mapping[str, str], *, only: bool) -> list[Foun
     return named if only else [*named, *finder.beside(named)]
 
 
-def _told(one: Found) -> str:
+def _told(one: FoundBackend) -> str:
     return f"{one.detail}; {one.why}" if one.up and one.why else one.detail
 
 
-def _refuse_absent(found: Sequence[Found], given: Mapping[str, str]) -> None:
+def _refuse_absent(found: Sequence[FoundBackend], given: Mapping[str, str]) -> None:
     """Nothing is written where a source that is named does not answer, or none answers at all."""
     wrong = [f for f in found if f.name in given and not f.up]
     if wrong or not any(f.up for f in found):
@@ -132,7 +132,7 @@ def _refuse_absent(found: Sequence[Found], given: Mapping[str, str]) -> None:
 
 
 def _known_system(
-    path: Path, systems: Mapping[str, Any], system: str | None, project: str | None, named: Sequence[Project]
+    path: Path, systems: Mapping[str, Any], system: str | None, project: str | None, named: Sequence[NamedProject]
 ) -> str:
     """The system of a file that is there that is meant; "" for a new one."""
     if system is not None:
@@ -148,12 +148,12 @@ def _known_system(
     return meant[0]
 
 
-def _chosen(named: Sequence[Project], *, ask: bool) -> Project:
+def _chosen(named: Sequence[NamedProject], *, ask: bool) -> NamedProject:
     """The project; a person at a terminal is asked where several applications share the sources."""
-    from revelio.cli.discovery import Project
+    from revelio.cli.discovery import NamedProject
 
     if not named:
-        return Project("")
+        return NamedProject("")
     if len(named) == 1 or not ask or not sys.stdin.isatty():
         return named[0]
     say("Several applications share these sources:")
@@ -162,7 +162,7 @@ def _chosen(named: Sequence[Project], *, ask: bool) -> Project:
     answer = ""
     while answer not in [one.name for one in named]:
         answer = str(typer.prompt("Which is meant?", default=named[0].name, err=True)).strip()
-    return Project(answer, "chosen")
+    return NamedProject(answer, "chosen")
 
 
 def _given(sources: Sequence[str], named: Mapping[str, str | None]) -> dict[str, str]:

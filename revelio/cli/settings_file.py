@@ -16,7 +16,7 @@ from revelio.support.bounded_file import read_bounded
 from revelio.support.private_file import private
 
 if TYPE_CHECKING:
-    from revelio.cli.discovery import Found, Project
+    from revelio.cli.discovery import FoundBackend, NamedProject
 
 _HEAD = """# Settings of Revelio, written by `revelio init`. All there are: revelio docs settings.
 # The environment wins over this file: REVELIO_PORT=9000, REVELIO_SYSTEMS__NAME__WINDOW_S=60.
@@ -46,7 +46,7 @@ class Extended:
     done: Mapping[str, str]
 
 
-def settings_text(name: str, project: Project, found: Sequence[Found]) -> str:
+def settings_text(name: str, project: NamedProject, found: Sequence[FoundBackend]) -> str:
     """A whole file. Backends that were not found, or that lack something, stand in it as comments."""
     return _HEAD + _system(name, project) + "".join(_block(name, one) for one in found)
 
@@ -63,7 +63,7 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     return text, systems
 
 
-def extended(text: str, systems: Mapping[str, Any], name: str, project: Project, found: Sequence[Found]) -> Extended:
+def extended(text: str, systems: Mapping[str, Any], name: str, project: NamedProject, found: Sequence[FoundBackend]) -> Extended:
     """A file that is there with the backends that its system lacks; a system that it lacks is added.
 
     Raises ``InvalidInputError`` where the file is written so that nothing can be added.
@@ -113,7 +113,7 @@ def _is(product: str, name: str, backend: Mapping[str, Any]) -> bool:
     return product == (backend.get("product") or name) or name.startswith(f"{product}-")
 
 
-def _system(name: str, project: Project) -> str:
+def _system(name: str, project: NamedProject) -> str:
     why = f"# {_one_line(project.reason)}\n" if project.reason else ""
     return _SYSTEM.format(name=quoted(name), project=quoted(project.name or name), why=why)
 
@@ -122,7 +122,7 @@ def _head(name: str, backend: str) -> str:
     return f"[systems.{quoted(name)}.backends.{backend}]"
 
 
-def _block(name: str, one: Found) -> str:
+def _block(name: str, one: FoundBackend) -> str:
     """The table of one backend."""
     mark = "" if one.up else "# "
     note = "; ".join(part for part in (one.detail, one.why) if part) if one.up else f"{one.detail} {_ABSENT}"
@@ -130,7 +130,7 @@ def _block(name: str, one: Found) -> str:
     return "".join([*lines, _PROFILE.format(name=quoted(name))] if one.tool == "prometheus" else lines)
 
 
-def _settings(one: Found) -> Iterator[str]:
+def _settings(one: FoundBackend) -> Iterator[str]:
     yield f"url = {quoted(one.url)}"
     if one.page:
         yield f"link = {quoted(public_address(one.url))}   # as a browser reaches it, for links"

@@ -15,7 +15,7 @@ from revelio.cli.engine import settings_with
 from revelio.cli.evaluate import DATASET, show
 from revelio.cli.failure import check_writable
 from revelio.cli.output import Json, StepBars, complain, emit, say, table
-from revelio.cli.train import Device
+from revelio.cli.train import TrainingDevice
 from revelio.errors import InvalidInputError
 from revelio.support.extras import extras_for
 
@@ -30,7 +30,7 @@ def study(
     dataset: Annotated[Path, typer.Option("--dataset", help="Folder of labelled incidents.")] = DATASET,
     work: Annotated[Path, typer.Option("--work", help="Folder of the trained models; existing ones are reused.")] = WORK,
     only: Annotated[list[str] | None, typer.Option("--only", help="A variant; may be given several times.")] = None,
-    device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
+    device: Annotated[TrainingDevice, typer.Option("--device", help="Where to train.")] = TrainingDevice.AUTO,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     encoder: Annotated[
         Path | None,
@@ -53,6 +53,9 @@ def study(
             "--own", min=1, help="With --systems: also after so many incidents of that system; may be given several times."
         ),
     ] = None,
+    simulated: Annotated[
+        int, typer.Option("--simulated", min=0, help="With --systems: pretrain on so many simulated incidents, and mix them in.")
+    ] = 0,
     strangers: Annotated[bool, typer.Option("--strangers", hidden=True, help="Deprecated name of --transfer.")] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page with plots.")] = None,
     json: Json = False,
@@ -82,6 +85,7 @@ def study(
       revelio study --encoder revelio/bundled/model --only whole --only share_25 --only share_50
       revelio study --transfer --encoder revelio/bundled/model
       revelio study --systems data/three_apps /data/petshop /data/hotel --per-system 60
+      revelio study --systems data/three_apps --simulated 3000
       revelio study --json > study.json
     """
     with extras_for("training"):
@@ -93,9 +97,11 @@ def study(
     )
     if more and not systems:
         raise InvalidInputError(f"{more[0]}: folders belong to --systems")
+    if simulated and not systems:
+        raise InvalidInputError("--simulated belongs to --systems")
     if systems:
         folders = with_catalogs([*systems, *(more or ())], catalog)
-        _systems(replace(arguments, members=1, folds=0, epochs=epochs), folders, per_system, own or (), json)
+        _systems(replace(arguments, members=1, folds=0, epochs=epochs, simulated=simulated), folders, per_system, own or (), json)
         return
     if strangers:
         complain("--strangers is deprecated; use --transfer")
@@ -142,7 +148,8 @@ def _systems(
 
     dataset, model = open_datasets(folders), settings_with().model
     today = load_ranker(model, dataset.all_tools(arguments.catalog))
-    whole = replace(arguments, out=arguments.out / "systems", encoder=arguments.encoder or model)
+    part = f"systems-{arguments.simulated}-simulated" if arguments.simulated else "systems"
+    whole = replace(arguments, out=arguments.out / part, encoder=arguments.encoder or model)
     with StepBars() as bars:
         found = leave_one_out(
             dataset, whole, today, per_system, bars.report, sorted(own), lambda r, seen: adapted(r, seen, arguments.catalog)

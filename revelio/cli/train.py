@@ -16,7 +16,7 @@ from revelio.cli.output import Json, StepBars, emit, say
 from revelio.support.extras import extras_for
 
 
-class Device(StrEnum):
+class TrainingDevice(StrEnum):
     """Where to train."""
 
     AUTO = "auto"
@@ -30,7 +30,7 @@ def train(
         typer.Option("--dataset", help="Folder of labelled incidents; may be given several times."),
     ],
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.")],
-    device: Annotated[Device, typer.Option("--device", help="Where to train.")] = Device.AUTO,
+    device: Annotated[TrainingDevice, typer.Option("--device", help="Where to train.")] = TrainingDevice.AUTO,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --out.")] = False,
     deterministic: Annotated[bool, typer.Option("--deterministic", help="Two runs give the same weights.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,

@@ -15,7 +15,7 @@ P = ParamSpec("P")
 V = TypeVar("V")
 
 
-class Identity:
+class ByIdentity:
     """A cache key that keeps its value alive, so that no other object can take over its ``id``."""
 
     __slots__ = ("_value",)
@@ -27,7 +27,7 @@ class Identity:
         return id(self._value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and self._value is other._value
+        return isinstance(other, ByIdentity) and self._value is other._value
 
 
 def cached_by_identity(function: Callable[P, V], size: int = 8) -> Callable[P, V]:
@@ -35,5 +35,5 @@ def cached_by_identity(function: Callable[P, V], size: int = 8) -> Callable[P, V
 
     Safe to share between threads; concurrent calls with the same arguments may both compute.
     """
-    kept: LRUCache[tuple[Identity, ...], V] = LRUCache(size)
-    return cached(kept, key=lambda *parts: tuple(map(Identity, parts)), lock=threading.Lock())(function)
+    kept: LRUCache[tuple[ByIdentity, ...], V] = LRUCache(size)
+    return cached(kept, key=lambda *parts: tuple(map(ByIdentity, parts)), lock=threading.Lock())(function)

@@ -6,10 +6,11 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from revelio.errors import InvalidInputError, RevelioError
+from revelio.errors import InvalidInputError, RevelioError, StoreError
 from revelio.integrations.alert_store import CLAIM_S, AlertIncident, AlertStore, Outcome
 from revelio.integrations.alerts import Alert, report_of
 from revelio.service import Service
@@ -104,10 +105,14 @@ class AlertHandler:
                 del self._waiting[system]
                 return
         try:
-            for group in _together(self.store.claim(now)):
-                self._answer(group)
-        except Exception:
-            log.exception("alerts of %s were not answered", system)
+            groups = tuple(_together(self.store.claim(now)))
+        except StoreError as error:
+            log.warning("alerts of %s are not answered yet: %s", system, error)
+            groups = ()
+            with self._lock:
+                self._waiting[system] += now
+        for group in groups:
+            self._answer(group)
         pause = threading.Timer(PAUSE_S, self._submit, [system])
         pause.daemon = True
         pause.start()
@@ -127,17 +132,20 @@ class AlertHandler:
         ids, last = [i.id for i in group], group[-1]
         report = last.report if len(group) == 1 else report_of([line for i in group for line in i.report.splitlines()])
         try:
-            try:
-                saved = self._service.recommend(RecommendRequest(report, last.system, time=TimeRange(at=last.opened_at)))
-            except RevelioError as error:
-                self.store.failed(ids, str(error))
-                raise
+            saved = self._service.recommend(RecommendRequest(report, last.system, time=TimeRange(at=last.opened_at)))
             self.store.answered(ids, saved.id)
-            self._announce(group, saved)
         except RevelioError as error:
             log.warning("alert %d and %d more were not answered: %s", ids[0], len(ids) - 1, error)
+            with suppress(StoreError):  # the next start tries again what could not be noted
+                self.store.failed(ids, str(error))
+            return
         except Exception:
             log.exception("alert %d and %d more were not answered", ids[0], len(ids) - 1)
+            return
+        try:
+            self._announce(group, saved)
+        except Exception as error:  # whatever keeps a message from being posted, the answer is there
+            log.warning("the answer to alert %d was not posted: %s: %s", ids[0], type(error).__name__, error)
 
     def _announce(self, group: Sequence[AlertIncident], saved: SavedAnswer) -> None:
         ids, first, channel = [i.id for i in group], group[0], self._settings.slack_channel

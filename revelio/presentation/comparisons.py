@@ -13,7 +13,7 @@ from revelio.presentation.rows import Row, rows_by_role
 from revelio.support.anomaly import SIGNIFICANT_SIGMA, count_deviation
 from revelio.support.numbers import format_count
 from revelio.tools.log_patterns import mask
-from revelio.types import Cell, ColumnRole, Evidence, LogPattern, Result, ResultKind
+from revelio.types import Cell, ColumnRole, Evidence, LogPattern, Result, ResultKind, Window
 
 MAX_GROUPS = 20
 MORE, LEAST_MS = 2.0, 10.0
@@ -33,6 +33,10 @@ class _Form:
     group: Callable[[Row, Evidence], Group]
     counts: bool = True
     normal: str = ""
+
+    def past(self, evidence: Evidence) -> Window:
+        """The part of the baseline that its counts are of: of log lines, that in which any came in."""
+        return evidence.baseline_of("logs") if self.unit == "lines" else evidence.baseline
 
 
 def groups(result: Result, evidence: Evidence) -> Groups | None:
@@ -132,7 +136,7 @@ def _number(cell: Cell) -> float | None:
 def _panel(form: _Form, made: list[Group], evidence: Evidence) -> Groups | None:
     if not made:
         return None
-    now_s, before_s = (evidence.window.seconds, evidence.baseline.seconds) if form.counts else (0.0, 0.0)
+    now_s, before_s = (evidence.window.seconds, form.past(evidence).seconds) if form.counts else (0.0, 0.0)
     shown = tuple(
         g if form.normal and form.normal in g.about else replace(g, mark=_mark(g, form, evidence)) for g in made[:MAX_GROUPS]
     )
@@ -144,7 +148,7 @@ def _mark(group: Group, form: _Form, evidence: Evidence) -> Literal["", "new", "
     if now is None or before is None or now == before:
         return ""
     if form.counts:
-        sigma = count_deviation(before, evidence.baseline.seconds, now, evidence.window.seconds)
+        sigma = count_deviation(before, form.past(evidence).seconds, now, evidence.window.seconds)
         return "new" if before == 0.0 else "gone" if now == 0.0 else "more" if sigma >= SIGNIFICANT_SIGMA else ""
     longer = form.unit != "ms" or now - before >= LEAST_MS
     return "more" if before > 0.0 and longer and now >= MORE * before else ""

@@ -14,7 +14,7 @@ from cachetools import LRUCache, cachedmethod
 
 from revelio.catalog import Catalog
 from revelio.catalog.candidates import Inventory, candidates, inventory, more_than
-from revelio.encoders.identity_cache import Identity
+from revelio.encoders.identity_cache import ByIdentity
 from revelio.errors import NotFoundError
 from revelio.ranker.artifact import load_ranker
 from revelio.ranker.explain import factors
@@ -46,7 +46,7 @@ class RankedCandidates:
 def _rerank_key(
     _: Recommender, incident: Incident, queries: tuple[Query, ...], found: Mapping[int, float]
 ) -> tuple[Hashable, ...]:
-    return Identity(incident.evidence), Identity(queries), incident.report, frozenset(found.items())
+    return ByIdentity(incident.evidence), ByIdentity(queries), incident.report, frozenset(found.items())
 
 
 class Recommender:

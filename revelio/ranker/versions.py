@@ -33,7 +33,7 @@ _MANIFEST, _WEIGHTS, _CURRENT, _LAST, _LOCK = "manifest.json", "head.safetensors
 _UNFINISHED = ".making-"
 
 
-class Figures(BaseModel):
+class RankingFigures(BaseModel):
     """One model on one set of incidents: top-1, top-3 and MRR; 0 without incidents.
 
     ``auroc`` is how well the no-fault probability separates controls from faults; None without controls.
@@ -50,9 +50,9 @@ class Comparison(BaseModel):
 
     name: str
     incidents: int
-    before: Figures
-    after: Figures
-    base: Figures
+    before: RankingFigures
+    after: RankingFigures
+    base: RankingFigures
 
 
 class LearnedFrom(BaseModel):

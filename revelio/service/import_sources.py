@@ -12,7 +12,7 @@ import yaml
 
 from revelio.catalog.imports.files import ImportedFile, address_of, check_name, keep_address, listed, write
 from revelio.catalog.imports.grafana import read_dashboard
-from revelio.catalog.imports.question import Collector, Found, Kind
+from revelio.catalog.imports.question import Collector, ImportResult, Kind
 from revelio.catalog.imports.rules import read_rules
 from revelio.catalog.imports.runbooks import read_runbook
 from revelio.catalog.imports.searches import read_searches
@@ -71,7 +71,7 @@ def default_name(kind: Kind, source: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", last).strip("-")[:40] or kind
 
 
-def read_source(settings: Settings, kind: Kind, source: str, name: str = "") -> Found:
+def read_source(settings: Settings, kind: Kind, source: str, name: str = "") -> ImportResult:
     """The questions of a source and the problems with it; raises as ``import_questions``."""
     into = Collector()
     if source.startswith(("http://", "https://")):
@@ -91,7 +91,7 @@ def read_source(settings: Settings, kind: Kind, source: str, name: str = "") -> 
     found = into.found()
     if len(found.questions) > MOST_QUESTIONS:
         left = len(found.questions) - MOST_QUESTIONS
-        found = Found(
+        found = ImportResult(
             found.questions[:MOST_QUESTIONS], (*found.problems, f"{left} questions beyond {MOST_QUESTIONS:,} are left out")
         )
     return found

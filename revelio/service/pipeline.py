@@ -18,7 +18,7 @@ from revelio.service.request import RecommendRequest
 from revelio.support.telemetry import Workers, traced
 from revelio.systems.recorded_system import RecordedSystem
 from revelio.systems.system import System
-from revelio.systems.window import AskedTime, choose_window, collect_evidence
+from revelio.systems.window import NamedTime, choose_window, collect_evidence
 from revelio.types import Finding, Incident, Query, RankedQuery, Recommendation, Result
 
 AnySystem = System | RecordedSystem
@@ -29,7 +29,7 @@ RUN_AT_ONCE = 4
 
 def recommend(request: RecommendRequest, system: AnySystem, model: Recommender) -> Recommendation:
     """The ranked queries of a valid request, with texts and links, and the results of the first ``request.run``."""
-    asked = AskedTime.of(request.report, request.time, request.zone, time.time())
+    asked = NamedTime.of(request.report, request.time, request.zone, time.time())
     window = choose_window(asked, system)
     observed = collect_evidence(window, system)
     incident = system.incident(request.report, observed.evidence)

@@ -18,7 +18,7 @@ from revelio.retrieval import Hit, Item, VectorIndex
 from revelio.settings import Settings
 from revelio.settings.retrieval import RetrievalSettings
 from revelio.store import Store
-from revelio.store.causes import Cause
+from revelio.store.causes import KnownCause
 from revelio.types import Recommendation
 
 log = logging.getLogger(__name__)
@@ -159,7 +159,7 @@ class SimilarIncidents:
                 continue
             yield Item(name, vectors.vector(answer), answer.incident.system)
 
-    def _told(self, hit: Hit, cause: Cause) -> Iterator[SimilarIncident]:
+    def _told(self, hit: Hit, cause: KnownCause) -> Iterator[SimilarIncident]:
         try:
             saved = self._store().load(hit.id)
         except NotFoundError:  # forgotten meanwhile

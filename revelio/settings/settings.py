@@ -187,7 +187,10 @@ class Settings(BaseSettings):
         "such as 127.0.0.1 or 10.0.0.0/8",
     )
     rate_limit: int = Field(
-        600, ge=0, description="Requests per minute for each account, or each address without one; 0: unlimited"
+        600,
+        ge=0,
+        description="Requests per minute for each account, or each address without one, and four times as many deliveries "
+        "of alerts and from Slack; 0: unlimited",
     )
     oidc: OidcSettings | None = Field(None, description="Identity provider; needs `accounts`")
     database: Address = Field("sqlite:///var/revelio.db", description="SQLAlchemy address of the store")

@@ -13,7 +13,7 @@ from revelio.store.tables import FeedbackRow, RecommendationRow, ResolutionRow
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class KnownCause:
     """What was found: the cause in words ("" where nobody wrote it down), and the query that showed it (None: not known)."""
 
     words: str
@@ -45,7 +45,7 @@ class Causes:
         with as_store_error("read the known causes"), Session(self._database.engine) as session:
             return tuple(session.scalars(wanted))
 
-    def of(self, ids: Collection[str]) -> dict[str, Cause]:
+    def of(self, ids: Collection[str]) -> dict[str, KnownCause]:
         """The causes of these answers; those without one are left out."""
         with as_store_error("read the known causes"), Session(self._database.engine) as session:
             resolved = session.scalars(select(ResolutionRow).where(ResolutionRow.recommendation_id.in_(ids))).all()
@@ -54,10 +54,10 @@ class Causes:
                 .where(FeedbackRow.recommendation_id.in_(ids), FeedbackRow.id.in_(_latest()), FeedbackRow.verdict == "found")
                 .order_by(FeedbackRow.id)
             ).all()
-        causes = {row.recommendation_id: Cause(row.note, row.query_id) for row in found}
+        causes = {row.recommendation_id: KnownCause(row.note, row.query_id) for row in found}
         for row in resolved:
-            shown = causes.get(row.recommendation_id, Cause("", None))
-            causes[row.recommendation_id] = Cause(row.cause or shown.words, row.query_id or shown.query_id)
+            shown = causes.get(row.recommendation_id, KnownCause("", None))
+            causes[row.recommendation_id] = KnownCause(row.cause or shown.words, row.query_id or shown.query_id)
         return causes
 
 

@@ -44,14 +44,14 @@ class FoundAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchPage:
     """One page of a search, newest first, and how many answers match in all."""
 
     answers: tuple[FoundAnswer, ...]
     total: int
 
 
-def search_history(store: Store, wanted: Search, *, limit: int = 25, offset: int = 0) -> Found:
+def search_history(store: Store, wanted: Search, *, limit: int = 25, offset: int = 0) -> SearchPage:
     """The answers that match; ``StoreError`` when the database fails."""
     conditions = _conditions(wanted)
     row = RecommendationRow
@@ -67,7 +67,7 @@ def search_history(store: Store, wanted: Search, *, limit: int = 25, offset: int
     best: dict[str, tuple[Verdict, str]] = {}
     for one in sorted(said, key=lambda s: (_BEST_FIRST.index(cast(Verdict, s.verdict)), not s.note)):
         best.setdefault(one.recommendation_id, (cast(Verdict, one.verdict), one.note))
-    return Found(
+    return SearchPage(
         tuple(FoundAnswer(store.entry(f, best[f.id][0] if f.id in best else None), best.get(f.id, ("", ""))[1]) for f in found),
         total,
     )

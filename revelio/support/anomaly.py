@@ -23,6 +23,9 @@ SIGNIFICANT = types.SIGNIFICANT
 RELATIVE = 0.15
 """σ is at least this share of what is compared with."""
 
+_FEW = np.array([1.0, 13.0, 6.5, 2.2, 1.6, 1.4, 1.3, 1.25, 1.0])
+"""By what σ grows for a baseline of so many values, eight at the end: as Student's t does beside the normal distribution."""
+
 MOST_SIGMA = 1000.0
 """Deviations are clipped to this on either side: beyond it a larger one says no more."""
 
@@ -42,8 +45,8 @@ def deviation(
     """Robust deviation of ``now`` from ``before`` in σ; positive means worse.
 
     σ is 1.4826 x MAD of the baseline, but at least 15 % of its median and at least ``noise_floor`` (in the unit of the
-    series), so that small changes of a flat baseline raise no alarm; a baseline of fewer values than ``now`` is less sure of
-    it (``uncertainty``). ``now`` is summarised by the mean of its worse
+    series), so that small changes of a flat baseline raise no alarm; a baseline of few values, or of fewer than ``now``, is less
+    sure of it (``uncertainty``). ``now`` is summarised by the mean of its worse
     half, so a fault that began inside the window still counts. Returns 0.0 when either side is empty. What was as high, or
     as low, in each of the ``earlier`` windows at this hour is no deviation.
     """
@@ -63,8 +66,9 @@ def deviation(
 
 
 def uncertainty(before: float | NDArray[np.int64], now: float | NDArray[np.int64]) -> Doubles:
-    """By what σ grows where a baseline has less than half as many values as the window that is compared with it."""
-    return np.sqrt(np.maximum(1.0, np.asarray(now) / (2.0 * np.maximum(1, before))))
+    """By what σ grows where a baseline has few values, or less than half as many as the window that is compared with it."""
+    few = _FEW[np.clip(np.asarray(before, dtype=np.int64), 1, len(_FEW) - 1)]
+    return few * np.sqrt(np.maximum(1.0, np.asarray(now) / (2.0 * np.maximum(1, before))))
 
 
 def bounded(sigma: float | Doubles) -> Doubles:

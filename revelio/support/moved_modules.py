@@ -11,7 +11,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType
 
-MOVED = {"revelio.support.anomaly": "revelio.support.anomaly", "revelio.catalog.plugins": "revelio.catalog.plugins"}
+MOVED = {"revelio.anomaly": "revelio.support.anomaly", "revelio.plugins": "revelio.catalog.plugins"}
 
 
 class MovedModules(MetaPathFinder, Loader):

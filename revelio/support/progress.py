@@ -89,7 +89,7 @@ def stop_if_cancelled() -> None:
 
 
 @contextmanager
-def told(asks: Mapping[str, Callable[[], T]]) -> Iterator[Mapping[str, Callable[[], T]]]:
+def report_progress(asks: Mapping[str, Callable[[], T]]) -> Iterator[Mapping[str, Callable[[], T]]]:
     """The same requests, which tell the question in progress how they end; what is open after the block is silent."""
     progress = _FOLLOWED.get()
     if progress is None:

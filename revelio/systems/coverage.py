@@ -20,7 +20,7 @@ from revelio.systems.system import System, ToolState
 from revelio.tools.base import Noted
 from revelio.tools.discovery.prometheus import NOTHING
 from revelio.tools.prometheus.tool import Prometheus
-from revelio.tools.seen_at import another
+from revelio.tools.seen_at import identify_other_product
 from revelio.types import Evidence
 
 _TIDY_S = 2.0
@@ -140,7 +140,7 @@ def _why(system: System, source: Source, state: ToolState, broken: str) -> str:
     if state.up:
         return broken or f"{state.detail}, but gives no snapshot within the limit"
     url = system.settings.backends[source.name].url
-    there = another(system.catalog, source.product.name, url)
+    there = identify_other_product(system.catalog, source.product.name, url)
     return f"{url} is no {source.product.title}: {there}" if there else state.detail
 
 

@@ -18,7 +18,7 @@ from revelio.errors.redaction import redact
 from revelio.settings import SystemSettings
 from revelio.support.deadline import end, until
 from revelio.support.numbers import format_duration
-from revelio.support.progress import told
+from revelio.support.progress import report_progress
 from revelio.support.telemetry import traced
 from revelio.systems.merged import join, merge
 from revelio.systems.sources import Source, Sources, make_sources, unconnected
@@ -240,7 +240,7 @@ class System:
     def _all(self, asks: Mapping[str, Callable[[], T]]) -> dict[str, T | SourceError]:
         """Every answer by tool name, or why there is none, at the latest when the limit has passed."""
         deadline = end(self.limits.seconds + GRACE_S)
-        with told(asks) as telling, until(deadline):
+        with report_progress(asks) as telling, until(deadline):
             futures = {name: self._concurrency[name].submit(ask) for name, ask in telling.items()}
             return self._answers(futures, deadline)
 

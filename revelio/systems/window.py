@@ -25,7 +25,7 @@ REFINED = 12
 
 
 @dataclass(frozen=True, slots=True)
-class AskedTime:
+class NamedTime:
     """The time of a question, as it and its report name it. ``mentions`` are the times of the report that were not applied.
 
     ``basis`` is what named the time, ``words`` are those of the report that did.
@@ -38,7 +38,7 @@ class AskedTime:
     mentions: tuple[TimeMention, ...] = ()
 
     @classmethod
-    def of(cls, report: str, asked: TimeRange, zone: tzinfo | None, now: float) -> AskedTime:
+    def of(cls, report: str, asked: TimeRange, zone: tzinfo | None, now: float) -> NamedTime:
         """A time that the question names is taken as it is. Else a time in the report is, if it can mean one thing only."""
         noticed = now if asked.at is None else asked.at
         mentions = time_mentions(report, noticed, zone, zone_known=zone is not None)
@@ -63,14 +63,14 @@ class WindowChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class WindowEvidence:
     """The evidence of a question, and what its window goes by."""
 
     evidence: Evidence
     time: QuestionTime
 
 
-def choose_window(asked: AskedTime, system: System | RecordedSystem) -> WindowChoice:
+def choose_window(asked: NamedTime, system: System | RecordedSystem) -> WindowChoice:
     """The window of a question: as asked, as its report says, or from the onset that the system shows.
 
     Without a named time the window is the usual one, and begins at the onset of a problem that users feel and that lasts:
@@ -93,16 +93,16 @@ def choose_window(asked: AskedTime, system: System | RecordedSystem) -> WindowCh
     return WindowChoice(TimeRange(since=since, at=window.end), asked.now, _time(asked, "onset", found), otherwise=usual)
 
 
-def collect_evidence(window: WindowChoice, system: System | RecordedSystem) -> Observation:
+def collect_evidence(window: WindowChoice, system: System | RecordedSystem) -> WindowEvidence:
     """A snapshot of the chosen window. A source that does not answer is named in its ``missing``."""
     evidence = system.snapshot_at(window.range, window.now) if window.seen is None else window.seen
     before = window.otherwise
     if before is not None and before.seen is not None and len(evidence.missing) > len(before.seen.missing):
-        return Observation(before.seen, before.time)
-    return Observation(evidence, window.time)
+        return WindowEvidence(before.seen, before.time)
+    return WindowEvidence(evidence, window.time)
 
 
-def _time(asked: AskedTime, basis: TimeBasis, onset: Onset | None) -> QuestionTime:
+def _time(asked: NamedTime, basis: TimeBasis, onset: Onset | None) -> QuestionTime:
     proposals = [_proposed(m) for m in asked.mentions]
     if onset is not None and onset.until is not None:
         over = ProposedTime(f"{onset.signal} of {onset.component}", "it is over", since=onset.at, at=onset.until)

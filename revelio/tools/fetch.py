@@ -47,7 +47,7 @@ class NoAnswerError(SourceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RawResponse:
     """One answer as it came, whatever its status; the body is decompressed."""
 
     status: int
@@ -146,7 +146,7 @@ class Fetcher:
         form: Mapping[str, str] | None = None,
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Iterator[Answer]:
+    ) -> Iterator[RawResponse]:
         """One answer, to be parsed within the block: few large bodies are held at a time.
 
         Raises ``NoAnswerError``, ``TooLargeError``, or ``SourceError`` for a backend that is not there or a damaged body.
@@ -176,7 +176,7 @@ class Fetcher:
             yield answer
 
     @traced("revelio.request")
-    def _received(self, held: ExitStack, method: str, path: str, request: Mapping[str, Any]) -> Answer:
+    def _received(self, held: ExitStack, method: str, path: str, request: Mapping[str, Any]) -> RawResponse:
         deadline = end(self.limits.seconds)
         with self._transport.until(deadline), self._client.stream(method, path, **request) as response:
             self._compare(response.headers.get("date", ""))
@@ -186,7 +186,7 @@ class Fetcher:
                 body.feed(chunk)
                 if time.monotonic() > deadline:
                     raise LateError
-            return Answer(response.status_code, response.headers, body.whole())
+            return RawResponse(response.status_code, response.headers, body.whole())
 
     def failure(self, status: int, body: object) -> StatusError:
         """The error of an HTTP status; ``body`` is the answer's JSON, or its text."""
@@ -217,7 +217,7 @@ class Fetcher:
             f"{self.url} gave no answer within {self.limits.seconds:g} s; is it overloaded, or is timeout_s too small?",
         )
 
-    def parsed(self, answer: Answer) -> object:
+    def parsed(self, answer: RawResponse) -> object:
         """The JSON of an answer, whatever its status; ``SourceError`` where it is none."""
         try:
             return from_json(answer.body)
@@ -230,7 +230,7 @@ class Fetcher:
                 f"{self.url} answered HTTP {answer.status} with something that is not JSON; is this address right?",
             ) from error
 
-    def _read(self, answer: Answer) -> object:
+    def _read(self, answer: RawResponse) -> object:
         parsed = self.parsed(answer)
         if answer.status >= 400 or answer.status in _REFUSED:
             raise self.failure(answer.status, parsed)

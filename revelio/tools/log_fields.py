@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from revelio.tools.log_patterns import Line, level_of
+from revelio.tools.log_patterns import LogRecord, level_of
 
 SERVICE = (
     "service.name",
@@ -168,7 +168,7 @@ def begins_with_level(text: str) -> bool:
     return _KLOG.match(text) is not None
 
 
-def read_line(text: str, at: float, labels: Mapping[str, str], source: str) -> Line:
+def read_line(text: str, at: float, labels: Mapping[str, str], source: str) -> LogRecord:
     """One line as a store keeps it: its text, and what is known beside it. Never raises."""
     text = _CRI.sub("", text, count=1)
     inner = _fields(text)
@@ -177,7 +177,7 @@ def read_line(text: str, at: float, labels: Mapping[str, str], source: str) -> L
     level = canonical(_first(inner, LEVEL) or _first(labels, ("detected_level", *LEVEL))) or _level_in(message)
     error = _first(told, ERROR) or _error_in(text if level == "ERROR" else "")
     file, line = _first(inner, FILE), _first(inner, LINE)
-    return Line(
+    return LogRecord(
         at=at,
         source=source,
         level=level or "INFO",

@@ -38,7 +38,7 @@ PROBLEMS = ("WARNING", "ERROR")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogRecord:
     """One log line; ``at`` in Unix seconds."""
 
     at: float
@@ -54,7 +54,7 @@ class Line:
 class Lines:
     """Lines of one window. Counts have to be multiplied by ``scale`` where only the newest could be read."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[LogRecord, ...] = ()
     total: int = 0
 
     @property
@@ -123,7 +123,7 @@ def ordered(patterns: Iterable[LogPattern]) -> tuple[LogPattern, ...]:
 def mine(before: Sequence[Lines], now: Sequence[Lines]) -> tuple[LogPattern, ...]:
     """Patterns of all lines with their counts then and now, in order. Lines without a source are left out."""
     counts: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    first: dict[tuple[str, str, str], Line] = {}
+    first: dict[tuple[str, str, str], LogRecord] = {}
     for side, parts in enumerate((before, now)):
         for part in parts:
             for line in part.lines:

@@ -11,7 +11,7 @@ from revelio.catalog.plugins import Announced
 from revelio.errors import SourceError
 from revelio.settings import Backend
 from revelio.tools.base import Limits, Scope, Tool
-from revelio.tools.probe import Probe, Seen
+from revelio.tools.probe import Probe, ProbeResult
 from revelio.types import Evidence, Query, Result
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ def probe_of(of: Announced) -> Probe | None:
         except SourceError:
             return ()
 
-    def seen(url: str) -> Seen:
-        return guarded(of, of.name, lambda: look(url), Seen)  # type: ignore[misc]  # it is there
+    def seen(url: str) -> ProbeResult:
+        return guarded(of, of.name, lambda: look(url), ProbeResult)  # type: ignore[misc]  # it is there
 
     return replace(probe, places=places, look=seen if look else None)

@@ -15,7 +15,7 @@ TIMEOUT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ProbeResult:
     """What answers at an address; not ``usable`` where only its user can add what is missing, such as a password.
 
     ``projects`` counts how often it names each project, and ``settings`` are further settings that its backend needs.
@@ -42,16 +42,16 @@ class Probe:
     ports: tuple[int, ...] = ()
     url: str = "http://{}"
     places: Callable[[], tuple[str, ...]] = tuple
-    look: Callable[[str], Seen] | None = None
+    look: Callable[[str], ProbeResult] | None = None
     grafana: tuple[str, ...] = ()
     explored: bool = False
     page: bool = False
 
 
-def over_http(source: str, look: Callable[[Fetcher], Seen]) -> Callable[[str], Seen]:
+def over_http(source: str, look: Callable[[Fetcher], ProbeResult]) -> Callable[[str], ProbeResult]:
     """A ``look`` that asks over HTTP."""
 
-    def asked(url: str) -> Seen:
+    def asked(url: str) -> ProbeResult:
         with closing(Fetcher(source, Backend(url=url), Limits(seconds=TIMEOUT_S))) as fetch:
             return look(fetch)
 

@@ -21,7 +21,7 @@ LATE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SeriesAnomaly:
     """How strongly the series of a query point at a fault, in numbers and words. ``series`` are those it reads."""
 
     signal: float
@@ -51,7 +51,7 @@ def series_of(samples: Sequence[Sample], metrics: Iterable[Metric], scope: Scope
     return tuple(s for s in found if s.times)
 
 
-def verdict(query: Query, series: Iterable[Series], metrics: Iterable[Metric], scope: Scope, server: str) -> Verdict:
+def verdict(query: Query, series: Iterable[Series], metrics: Iterable[Metric], scope: Scope, server: str) -> SeriesAnomaly:
     """The verdict on the series that the template of the query reads, the largest deviation first."""
     measures = {m.name: m for m in metrics}
     bound = {value for _, value in query.bindings} | {server}
@@ -64,13 +64,13 @@ def verdict(query: Query, series: Iterable[Series], metrics: Iterable[Metric], s
                 judged.append((distance, one, before, now))
     judged = [j for j in judged if j[3]]
     if not judged:
-        return Verdict(0.0, "nothing was measured in the window", "nothing was measured")
+        return SeriesAnomaly(0.0, "nothing was measured in the window", "nothing was measured")
     judged.sort(key=lambda j: (-j[0], not j[2]))
     distance, worst, before, now = judged[0]
     if not any(b for _, _, b, _ in judged):
-        return Verdict(0.0, _words(worst, before, now), "no baseline yet", tuple(s for _, s, _, _ in judged))
+        return SeriesAnomaly(0.0, _words(worst, before, now), "no baseline yet", tuple(s for _, s, _, _ in judged))
     name = _spoken(worst.metric)
-    return Verdict(
+    return SeriesAnomaly(
         signal(distance),
         _words(worst, before, now),
         explain(distance, name),

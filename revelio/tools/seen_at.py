@@ -12,21 +12,21 @@ from revelio.support.deadline import end
 from revelio.support.telemetry import Workers
 from revelio.tools.base import Limits
 from revelio.tools.discovery import machine
-from revelio.tools.probe import TIMEOUT_S, Probe, Seen
+from revelio.tools.probe import TIMEOUT_S, Probe, ProbeResult
 from revelio.tools.registry import make_tool, probes
 
 
-def seen_at(catalog: Catalog, product: str, url: str) -> Seen:
+def seen_at(catalog: Catalog, product: str, url: str) -> ProbeResult:
     """What a product says of itself at an address; ``SourceError`` where something else, or nothing, answers there."""
     probe = probes().get(product, Probe())
     try:
-        return probe.look(url) if probe.look else Seen(_ping(catalog, product, url))
+        return probe.look(url) if probe.look else ProbeResult(_ping(catalog, product, url))
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         title = next(p.title for p in catalog.products if p.name == product)
         raise SourceError(product, f"answers, but not like {title}") from error
 
 
-def another(catalog: Catalog, product: str, url: str) -> str:
+def identify_other_product(catalog: Catalog, product: str, url: str) -> str:
     """A sentence on the product of another kind that answers at an address over HTTP; "" where none is known to.
 
     It is asked without a password: one that wants it is not recognised. Nothing is asked once the deadline has passed.

@@ -12,13 +12,13 @@ from revelio.errors import SourceError
 from revelio.support.bounded_yaml import read_yaml
 from revelio.support.numbers import format_count
 from revelio.tools.base import Scope
-from revelio.tools.sample_series import Verdict, increase
+from revelio.tools.sample_series import SeriesAnomaly, increase
 from revelio.tools.samples import Sample
 from revelio.types import Cell, Query, Result
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StatementRows:
     """Rows with the names of their columns; ``truncated`` when there were more than the limit."""
 
     columns: tuple[str, ...]
@@ -63,12 +63,12 @@ class Sampled:
     """What samples say beside the rows of a statement. ``name_of`` gives the name in a sample of what a row is about."""
 
     samples: tuple[Sample, ...]
-    verdict: Verdict
+    verdict: SeriesAnomaly
     scope: Scope
     name_of: Callable[[str, str], str]
 
 
-def result_of(statement: Statement, answer: Answer, sampled: Sampled) -> Result:
+def result_of(statement: Statement, answer: StatementRows, sampled: Sampled) -> Result:
     """The rows, counting columns as what was added since the window began where samples are as old as that."""
     rows, judged = list(answer.rows), sampled.verdict
     words = [judged.summary, format_count(len(rows), "row")]

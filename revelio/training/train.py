@@ -195,7 +195,7 @@ def _known(
     arguments: TrainArguments, dataset: Dataset, text: OnnxEncoder, encoder: QueryEncoder, log: TrainingLog
 ) -> list[Example]:
     """The training examples, in an order that depends on the seed only."""
-    known = examples(log.each("encode incidents", _also_misdirected(dataset)), arguments.catalog, text, encoder)
+    known = examples(log.each("encode incidents", _also_misdirected(dataset, log)), arguments.catalog, text, encoder)
     known = sorted(known, key=lambda e: seeded(arguments.seed, e.id))[: math.ceil(len(known) * arguments.share)]
     if arguments.also:
         wanted = frozenset(arguments.also)
@@ -206,10 +206,10 @@ def _known(
     return known
 
 
-def _also_misdirected(dataset: Dataset) -> Iterator[LabelledIncident]:
+def _also_misdirected(dataset: Dataset, log: TrainingLog) -> Iterator[LabelledIncident]:
     """The training incidents, each with a report about another system as well: what says nothing here must change nothing."""
     told: dict[str, list[Report]] = {}
-    for labelled in dataset.read("train"):
+    for labelled in log.each("read reports", dataset.read("train")):
         told.setdefault(labelled.record.system, []).extend(labelled.record.reports)
     for labelled in dataset.read("train"):
         record = labelled.record

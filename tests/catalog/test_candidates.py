@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from revelio.catalog import Catalog, ToolSpec, bundled_catalog
 from revelio.catalog.candidates import MOST, Inventory, candidates, inventory, more_than, not_asked, within
-from revelio.types import Blank, Entity, Evidence, QueryTemplate, Reading, Series, SpanFigures, SpanStat, Window
+from revelio.types import Blank, Entity, Evidence, LogPattern, QueryTemplate, Reading, Series, SpanFigures, SpanStat, Window
 
 
 def catalog(*templates: QueryTemplate) -> Catalog:
@@ -115,6 +115,17 @@ def test_failed_spans_are_asked_for_only_where_some_span_failed() -> None:
     assert ("jaeger.slow_operation", "a: GET /") in found
     assert ("jaeger.error_operation", "a: GET /") not in found
     assert ("jaeger.error_operation", "b: GET /") in found
+
+
+def test_lines_of_a_level_are_asked_for_only_where_some_were_logged() -> None:
+    sources = [Entity("log_source", name) for name in ("cart", "orders")]
+    lines = (LogPattern(sources[0], "INFO", "stored", 5, 5, 60.0), LogPattern(sources[1], "ERROR", "not stored", 0, 2, 60.0))
+    there = inventory(replace(live(sources=("loki",)), entities=tuple(sources), logs=lines))
+    found = {(q.template.id, name) for q in candidates(bundled_catalog(), there) for _, name in q.bindings}
+    assert ("elasticsearch.errors", "orders") in found, "they may have stopped"
+    assert ("elasticsearch.errors", "cart") not in found
+    assert ("elasticsearch.log_rate", "cart") in found
+    assert not {name for name, _ in found} & {"elasticsearch.new_patterns", "elasticsearch.new_patterns_of"}, "no pattern is new"
 
 
 def test_an_answer_says_what_was_not_asked_and_why() -> None:

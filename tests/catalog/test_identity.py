@@ -24,6 +24,14 @@ def test_a_pod_is_named_after_its_workload(pod: str, workload: str) -> None:
     assert Naming("pod", "pod").component(pod) == workload
 
 
+@pytest.mark.parametrize("title", ["postgres", "postgres: checkpointer ", "postgres: app shop 127.0.0.1(42282) idle"])
+def test_a_process_is_named_by_its_program_and_not_by_what_it_does(title: str) -> None:
+    naming = Naming("groupname", "process")
+    assert naming.component(title) == "postgres"
+    assert re.fullmatch(naming.pattern("postgres"), title)
+    assert not re.fullmatch(naming.pattern("postgres"), "postgres_exporter")
+
+
 @pytest.mark.parametrize(
     ("address", "component"),
     [

@@ -10,11 +10,11 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from revelio.catalog import bundled_catalog
-from revelio.cli.discovery import ALWAYS, Finder, Found, Project
+from revelio.cli.discovery import ALWAYS, BackendFinder, FoundBackend, NamedProject
 from revelio.cli.settings_file import settings_text
 from revelio.errors import SourceError
-from revelio.tools.discovery.machine import Engine
-from revelio.tools.probe import Seen
+from revelio.tools.discovery.machine import ComposeEngine
+from revelio.tools.probe import ProbeResult
 from revelio.tools.registry import probes
 from tests.foreign.programs import free_port
 from tests.tools.programs import program, running
@@ -37,7 +37,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Serve:
     return served.__setitem__
 
 
-def up(found: list[Found]) -> dict[str, Found]:
+def up(found: list[FoundBackend]) -> dict[str, FoundBackend]:
     """Those that answer, by the name of their settings."""
     return {one.name: one for one in found if one.up}
 
@@ -56,15 +56,22 @@ def test_each_product_is_found_at_its_usual_port_and_taken_for_no_other(
 ) -> None:
     Recording.load(product).replay(httpserver)
     machine(port, f"127.0.0.1:{httpserver.port}")
-    found = up(Finder(bundled_catalog()).here())
+    found = up(BackendFinder(bundled_catalog()).here())
     assert set(found) == {product}
     assert found[product].detail.startswith(told)
 
 
 def test_what_is_usually_there_and_is_not_stands_in_the_file_as_a_comment(machine: Serve) -> None:
-    written = settings_text("shop", Project("shop"), Finder(bundled_catalog()).here())
+    written = settings_text("shop", NamedProject("shop"), BackendFinder(bundled_catalog()).here())
     for product in ALWAYS:
         assert f'# [systems."shop".backends.{product}]' in written
+
+
+def test_what_another_product_of_its_kind_does_is_not_missing(machine: Serve, httpserver: HTTPServer) -> None:
+    Recording.load("loki").replay(httpserver)
+    machine(3100, f"127.0.0.1:{httpserver.port}")
+    absent = {one.name for one in BackendFinder(bundled_catalog()).here() if not one.up}
+    assert "elasticsearch" not in absent and "jaeger" in absent
 
 
 def test_a_victoriametrics_is_found(machine: Serve, tmp_path: Path) -> None:
@@ -72,7 +79,7 @@ def test_a_victoriametrics_is_found(machine: Serve, tmp_path: Path) -> None:
     command = [program("victoria-metrics"), f"-httpListenAddr=127.0.0.1:{port}", f"-storageDataPath={tmp_path}/data"]
     with running(command, tmp_path / "log", f"http://127.0.0.1:{port}/health"):
         machine(8428, f"127.0.0.1:{port}")
-        found = up(Finder(bundled_catalog()).here())
+        found = up(BackendFinder(bundled_catalog()).here())
         assert httpx.get(f"http://127.0.0.1:{port}/vmui/", timeout=10.0).status_code == 200, "links open this page"
     assert found["victoriametrics"].detail.startswith("VictoriaMetrics")
     assert found["victoriametrics"].page
@@ -85,28 +92,28 @@ def test_indices_that_an_agent_ships_to_are_named(machine: Serve, httpserver: HT
     ]
     httpserver.expect_request("/").respond_with_json({"version": {"number": "8.19.0"}})
     httpserver.expect_request("/_cat/indices").respond_with_json(held)
-    found = Finder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
+    found = BackendFinder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
     assert found.settings == {"index": "filebeat-*"}
 
 
 def test_a_product_that_is_told_apart_leaves_no_other_one_at_its_place(machine: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     machine(3306, "127.0.0.1:3306")
 
-    def seen(catalog: object, product: str, url: str) -> Seen:
+    def seen(catalog: object, product: str, url: str) -> ProbeResult:
         if product != "mariadb":
             raise SourceError(product, "does not answer like it")
-        return Seen("MariaDB: put in a user", False)
+        return ProbeResult("MariaDB: put in a user", False)
 
     monkeypatch.setattr("revelio.cli.discovery.seen_at", seen)
-    assert [one.name for one in Finder(bundled_catalog()).here() if one.detail != "not found"] == ["mariadb"]
+    assert [one.name for one in BackendFinder(bundled_catalog()).here() if one.detail != "not found"] == ["mariadb"]
 
 
 def test_what_wants_a_password_stands_in_the_file_as_a_comment_that_says_so(machine: Serve, httpserver: HTTPServer) -> None:
     httpserver.expect_request("/loki/api/v1/labels").respond_with_json({"message": "who are you?"}, status=401)
     machine(3100, f"127.0.0.1:{httpserver.port}")
-    [loki] = [one for one in Finder(bundled_catalog()).here() if one.tool == "loki"]
+    [loki] = [one for one in BackendFinder(bundled_catalog()).here() if one.tool == "loki"]
     assert not loki.up and "HTTP 401" in loki.detail
-    written = settings_text("shop", Project("shop"), [loki])
+    written = settings_text("shop", NamedProject("shop"), [loki])
     assert '# [systems."shop".backends.loki]' in written and "HTTP 401" in written
 
 
@@ -129,7 +136,7 @@ def grafana(machine: Serve, httpserver: HTTPServer) -> HTTPServer:
 
 
 def test_data_sources_of_a_grafana_are_connected_and_linked(grafana: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    finder = Finder(bundled_catalog())
+    finder = BackendFinder(bundled_catalog())
     look = finder._look
     local = f"http://127.0.0.1:{grafana.port}"
     monkeypatch.setattr(
@@ -147,8 +154,8 @@ def test_a_grafana_that_wants_a_login_leaves_its_data_source_to_be_filled_in(mac
     httpserver.expect_request("/loki/api/v1/status/buildinfo").respond_with_json({"version": "3.3.2"})
     machine(3100, f"127.0.0.1:{httpserver.port}")
     machine(3000, f"127.0.0.1:{httpserver.port}")
-    found = up(Finder(bundled_catalog()).here())
-    written = settings_text("shop", Project("shop"), list(found.values()))
+    found = up(BackendFinder(bundled_catalog()).here())
+    written = settings_text("shop", NamedProject("shop"), list(found.values()))
     assert f'\ngrafana = "http://127.0.0.1:{httpserver.port}"\n# datasource = ""' in written
 
 
@@ -159,7 +166,7 @@ def test_a_context_whose_server_is_gone_is_named(machine: Serve, tmp_path: Path,
         " clusters: [{name: k, cluster: {server: 'http://127.0.0.1:9'}}]}"
     )
     monkeypatch.setenv("KUBECONFIG", str(path))
-    [kubernetes] = [one for one in Finder(bundled_catalog()).here() if one.tool == "kubernetes"]
+    [kubernetes] = [one for one in BackendFinder(bundled_catalog()).here() if one.tool == "kubernetes"]
     assert (kubernetes.url, kubernetes.up) == ("kubeconfig", False)
     assert "127.0.0.1:9" in kubernetes.detail and "secret" not in kubernetes.detail
 
@@ -168,7 +175,7 @@ def test_ports_that_containers_publish_are_those_of_what_listens_inside(monkeypa
     from revelio.tools.discovery.machine import addresses
 
     monkeypatch.setattr("revelio.tools.discovery.machine.listens", lambda port: port == 13100)
-    assert addresses((3100,), Engine(1, {}, {3100: (13100, 13101)})) == ("127.0.0.1:13100",)
+    assert addresses((3100,), ComposeEngine(1, {}, {3100: (13100, 13101)})) == ("127.0.0.1:13100",)
     assert addresses((3100,), None) == ()
 
 
@@ -180,6 +187,6 @@ def test_every_product_with_a_probe_is_one_that_settings_can_name() -> None:
 
 def test_a_clusters_own_namespaces_are_counted_by_their_pods(machine: Serve, httpserver: HTTPServer) -> None:
     Recording.load("kubernetes").replay(httpserver)
-    found = Finder(bundled_catalog()).at("kubernetes", httpserver.url_for("/"))
+    found = BackendFinder(bundled_catalog()).at("kubernetes", httpserver.url_for("/"))
     assert found.up and found.detail.startswith("Kubernetes v1.31.3, workloads in 1 namespaces")
     assert list(found.projects) == ["shop"]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.errors import InvalidInputError, SourceError
+from revelio.errors import InvalidInputError, SourceError, StoreError
 from revelio.integrations import alertmanager, grafana, pagerduty
 from revelio.integrations.alert_handler import AlertHandler
-from revelio.integrations.alert_store import AlertStore
+from revelio.integrations.alert_store import AlertIncident, AlertStore
 from revelio.service import Service
 from revelio.service.request import RecommendRequest
 from revelio.settings import Settings
@@ -232,6 +232,29 @@ def test_answer_that_failed_is_tried_again_with_the_next_repeat(
         assert "it is gone" in failed["failure"] and failed["recommendation_id"] is None
         monkeypatch.setattr(service, "recommend", ask)
         server.send("grafana", payload("grafana"))
+        assert server.answered(first)["failure"] is None
+
+
+def test_alerts_wait_while_the_database_fails(settings: Settings, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim, refused = AlertStore.claim, list[int]()
+
+    def locked(store: AlertStore, incidents: Collection[int]) -> tuple[AlertIncident, ...]:
+        if len(refused) < 3:
+            refused.extend(incidents)
+            raise StoreError("locked")
+        return claim(store, incidents)
+
+    monkeypatch.setattr(AlertStore, "claim", locked)
+    with serving(settings, service) as server:
+        first = server.send("grafana", payload("grafana"))["incident"]["id"]
+        assert server.answered(first)["failure"] is None
+    assert refused == [first] * 3
+
+
+def test_an_answer_that_slack_does_not_take_stays(settings: Settings, service: Service, slack: FakeSlack) -> None:
+    gone = slack_settings(slack, api_url="http://127.0.0.1:9/")
+    with serving(settings, service, gone, slack_channel="C9") as server:
+        first = server.send("grafana", payload("grafana"))["incident"]["id"]
         assert server.answered(first)["failure"] is None
 
 

@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.integrations.slack.asking import Asked, plain, read, read_thread
+from revelio.integrations.slack.asking import SlackQuestion, plain, read, read_thread
 
 
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
-        ("checkout takes ages", Asked("checkout takes ages")),
-        ("system:shop checkout takes ages", Asked("checkout takes ages", system="shop")),
-        ("<@U0BOT> incident:shop-1 hangs", Asked("hangs", incident="shop-1")),
-        ("incident:shop-1", Asked("", incident="shop-1")),
-        ("<@U0BOT>", Asked("")),
-        ("a &lt;b&gt; &amp;amp; c", Asked("a <b> &amp; c")),
-        ("see <https://a.example/x|the page> and <https://b.example>", Asked("see the page and https://b.example")),
-        ("<!here> it is <#C1|general> <@U2|jo> down", Asked("it is down")),
+        ("checkout takes ages", SlackQuestion("checkout takes ages")),
+        ("system:shop checkout takes ages", SlackQuestion("checkout takes ages", system="shop")),
+        ("<@U0BOT> incident:shop-1 hangs", SlackQuestion("hangs", incident="shop-1")),
+        ("incident:shop-1", SlackQuestion("", incident="shop-1")),
+        ("<@U0BOT>", SlackQuestion("")),
+        ("a &lt;b&gt; &amp;amp; c", SlackQuestion("a <b> &amp; c")),
+        ("see <https://a.example/x|the page> and <https://b.example>", SlackQuestion("see the page and https://b.example")),
+        ("<!here> it is <#C1|general> <@U2|jo> down", SlackQuestion("it is down")),
     ],
 )
-def test_text_is_read_as_a_question(text: str, asked: Asked) -> None:
+def test_text_is_read_as_a_question(text: str, asked: SlackQuestion) -> None:
     assert read(text, 1000) == asked
 
 
@@ -43,12 +43,12 @@ def test_thread_is_read_in_order_without_bots_and_without_the_mention_twice() ->
         {"text": "since lunch", "user": "U2"},
         {"text": "<@U0BOT> look please", "user": "U1"},
     ]
-    assert read_thread(messages, "<@U0BOT> look please", 1000) == Asked("checkout is slow\nsince lunch\nlook please")
+    assert read_thread(messages, "<@U0BOT> look please", 1000) == SlackQuestion("checkout is slow\nsince lunch\nlook please")
 
 
 def test_alert_that_began_a_thread_is_read() -> None:
     messages = [{"text": "[FIRING] latency of cart", "bot_id": "B9"}, {"text": "noise", "bot_id": "B9"}]
-    assert read_thread(messages, "<@U0BOT> system:shop", 1000) == Asked("[FIRING] latency of cart", system="shop")
+    assert read_thread(messages, "<@U0BOT> system:shop", 1000) == SlackQuestion("[FIRING] latency of cart", system="shop")
 
 
 def test_entities_are_unescaped_once() -> None:

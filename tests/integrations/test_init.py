@@ -20,7 +20,7 @@ from werkzeug import Request, Response
 from revelio.catalog import bundled_catalog
 from revelio.catalog.conventions import conventions, recorded_profile
 from revelio.cli import init
-from revelio.cli.discovery import ALWAYS, Finder, Found, Project, projects_of
+from revelio.cli.discovery import ALWAYS, BackendFinder, FoundBackend, NamedProject, projects_of
 from revelio.cli.settings_file import quoted, settings_text
 from tests.cli.made import CommandLine
 
@@ -91,7 +91,7 @@ def test_what_it_writes_works_at_once(alone: CommandLine, backends: HTTPServer) 
 def test_an_elasticsearch_that_does_not_tell_its_version_is_one_all_the_same(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/").respond_with_json({"error": "not for this role"}, status=403)
     httpserver.expect_request("/_cat/indices").respond_with_json([{"index": "logs-shop", "docs.count": "12"}])
-    found = Finder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
+    found = BackendFinder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
     assert found.up and found.projects == {"shop": 12}
 
 
@@ -152,7 +152,7 @@ def test_another_application_is_added_beside_the_first(alone: CommandLine, backe
 
 def test_a_backend_that_was_absent_is_added_when_it_is_there(alone: CommandLine, backends: HTTPServer) -> None:
     absent = settings_text(
-        "shop", Project("shop"), [Found("jaeger", "http://127.0.0.1:16686", False, "not found", name="jaeger")]
+        "shop", NamedProject("shop"), [FoundBackend("jaeger", "http://127.0.0.1:16686", False, "not found", name="jaeger")]
     )
     Path("revelio.toml").write_text(absent, encoding="utf-8")
     assert alone("init", "--jaeger", backends.url_for("/")).code == 0
@@ -192,7 +192,7 @@ def test_usual_ports_of_another_host_are_looked_at(
     monkeypatch.setattr(
         "revelio.tools.discovery.machine.listens", lambda port, host="": (port, host) == (backends.port, "localhost")
     )
-    finder = Finder(bundled_catalog())
+    finder = BackendFinder(bundled_catalog())
     jaeger = {"jaeger": replace(finder.probes["jaeger"], ports=(backends.port,))}
     monkeypatch.setattr(finder, "probes", {**finder.probes, **jaeger})
     named = finder.at("prometheus", backends.url_for("/"))
@@ -212,7 +212,9 @@ def test_two_applications_that_share_sources_are_named_with_how_to_choose(alone:
 
 def test_a_person_at_a_terminal_is_asked_which_application_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})("forums\nforum\n"))
-    assert init._chosen([Project("shop", "named by Loki (4)"), Project("forum")], ask=True) == Project("forum", "chosen")
+    assert init._chosen([NamedProject("shop", "named by Loki (4)"), NamedProject("forum")], ask=True) == NamedProject(
+        "forum", "chosen"
+    )
 
 
 def test_nothing_there_is_said_and_nothing_written(alone: CommandLine) -> None:
@@ -234,7 +236,7 @@ def test_something_else_at_the_address_is_told_apart(httpserver: HTTPServer, too
     httpserver.expect_request("/").respond_with_data(body)
     for path in ("/api/services", "/api/v1/status/buildinfo", "/loki/api/v1/labels", "/api/search/tag/service.name/values"):
         httpserver.expect_request(path).respond_with_data(body)
-    found = Finder(bundled_catalog()).at(tool, httpserver.url_for("/"))
+    found = BackendFinder(bundled_catalog()).at(tool, httpserver.url_for("/"))
     assert not found.up or (tool in ("jaeger", "tempo") and not found.services)
 
 
@@ -248,13 +250,20 @@ def test_output_to_a_pipe_has_no_colour(alone: CommandLine, backends: HTTPServer
 
 
 def test_project_that_most_backends_name_is_taken() -> None:
-    found = [Found("a", "", True, "", {"x": 1, "y": 1}), Found("b", "", True, "", {"y": 5}), Found("c", "", True, "", {"z": 900})]
+    found = [
+        FoundBackend("a", "", True, "", {"x": 1, "y": 1}),
+        FoundBackend("b", "", True, "", {"y": 5}),
+        FoundBackend("c", "", True, "", {"z": 900}),
+    ]
     assert [one.name for one in projects_of(found, bundled_catalog())] == ["y", "z", "x"]
     assert projects_of([], bundled_catalog()) == ()
 
 
 def test_the_label_on_the_containers_outweighs_the_name_of_a_log_index() -> None:
-    found = [Found("elasticsearch", "", True, "", {"rides-logs": 90_000}), Found("containers", "", True, "", {"boutique": 4})]
+    found = [
+        FoundBackend("elasticsearch", "", True, "", {"rides-logs": 90_000}),
+        FoundBackend("containers", "", True, "", {"boutique": 4}),
+    ]
     chosen, other = projects_of(found, bundled_catalog())
     assert (chosen.name, chosen.reason, other.name) == ("boutique", "named by Containers (4)", "rides-logs")
 
@@ -270,14 +279,14 @@ def test_data_streams_name_no_project_and_labels_of_documents_do(httpserver: HTT
     buckets = [{"key": "boutique", "doc_count": 80}, {"key": "rides", "doc_count": 10}]
     httpserver.expect_request("/logs-*/_field_caps").respond_with_json(caps)
     httpserver.expect_request("/logs-*/_search").respond_with_json({"aggregations": {field: {"buckets": buckets}}})
-    found = Finder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
+    found = BackendFinder(bundled_catalog()).at("elasticsearch", httpserver.url_for("/"))
     assert found.projects == {"boutique": 80, "rides": 10}
 
 
 @given(st.text(), st.text(), st.text())
 def test_any_name_is_written_as_it_is(name: str, project: str, detail: str) -> None:
-    found = [Found(tool, url, tool != "jaeger", detail, name=tool) for tool, url in URLS.items()]
-    read = tomllib.loads(settings_text(name, Project(project), found))["systems"][name]
+    found = [FoundBackend(tool, url, tool != "jaeger", detail, name=tool) for tool, url in URLS.items()]
+    read = tomllib.loads(settings_text(name, NamedProject(project), found))["systems"][name]
     assert read["project"] == (project or name)
     assert {t: b["url"] for t, b in read["backends"].items()} == {t: u for t, u in URLS.items() if t != "jaeger"}
 

@@ -14,7 +14,7 @@ from pytest_httpserver import HTTPServer
 
 from revelio.catalog import bundled_catalog
 from revelio.catalog.plugins import announced, own_catalog, with_plugins
-from revelio.cli.discovery import Finder
+from revelio.cli.discovery import BackendFinder
 from revelio.errors import SourceError
 from revelio.settings import Backend, Settings, SystemSettings
 from revelio.systems.system import System, open_system
@@ -171,7 +171,7 @@ def test_whatever_its_code_does_is_an_error_of_its_source(broken: Broken, server
         assert (system.render(query, evidence), system.link(query, evidence)) == ("one", None)
         with pytest.raises(SourceError, match=why):
             system.run(query, evidence)
-    assert not Finder(catalog).at("bad", "http://127.0.0.1:9").up
+    assert not BackendFinder(catalog).at("bad", "http://127.0.0.1:9").up
 
 
 def test_without_one_there_is_nothing_to_say(revelio: CommandLine) -> None:

@@ -82,6 +82,12 @@ def test_log_lines_become_patterns_with_the_counts_that_the_snapshot_knows() -> 
     assert (found.now_s, found.before_s) == (30.0, 60.0)
 
 
+def test_what_a_store_of_logs_knows_of_before_is_what_is_compared() -> None:
+    young = replace(EVIDENCE, history=(("logs", EVIDENCE.baseline.end - 20.0),))
+    first, _ = evidence_panels(made(LINES, a_line("no answer after 3 ms", "a"), a_line("else", "c")), young).panels
+    assert isinstance(first, Groups) and first.before_s == 20.0
+
+
 def test_the_lines_of_one_request_stay_in_the_order_of_time() -> None:
     (table,) = panels(LINES, a_line("one"), a_line("two"))
     assert isinstance(table, Table)

@@ -108,3 +108,8 @@ def test_present_is_where_it_says() -> None:
 def test_split_leaves_out_what_is_in_neither() -> None:
     before, now = split((0.0, 5.0, 10.0, 15.0, 25.0), (1.0, 2.0, 3.0, 4.0, 5.0), Window(0.0, 10.0), Window(10.0, 20.0))
     assert (before, now) == ([1.0, 2.0], [3.0, 4.0])
+
+
+@pytest.mark.parametrize(("known", "least", "most"), [(1, 0.0, 4.0), (2, 0.0, 4.0), (3, 4.0, 10.0), (8, 10.0, 20.0)])
+def test_a_baseline_of_few_values_is_sure_of_little(known: int, least: float, most: float) -> None:
+    assert least <= deviation([10.0] * known, [40.0] * 20, "up") <= most

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revelio.errors import CancelledError, SourceError
-from revelio.support.progress import Progress, SourceProgress, followed, stop_if_cancelled, told
+from revelio.support.progress import Progress, SourceProgress, followed, report_progress, stop_if_cancelled
 
 
 def fails() -> str:
@@ -17,7 +17,7 @@ def test_each_source_is_told_with_how_long_it_took_over_all_rounds() -> None:
     progress = Progress(clock=lambda: now)
     with followed(progress):
         for _ in range(2):
-            with told({"prometheus": lambda: "up", "jaeger": fails, "loki": lambda: "up"}) as asks:
+            with report_progress({"prometheus": lambda: "up", "jaeger": fails, "loki": lambda: "up"}) as asks:
                 assert {s.state for s in progress.sources} == {"asking"}
                 now += 2.0
                 assert asks["prometheus"]() == "up"
@@ -34,7 +34,7 @@ def test_each_source_is_told_with_how_long_it_took_over_all_rounds() -> None:
 def test_an_answer_that_comes_too_late_stays_silent() -> None:
     progress = Progress()
     with followed(progress):
-        with told({"loki": lambda: "up"}) as asks:
+        with report_progress({"loki": lambda: "up"}) as asks:
             pass
         asks["loki"]()
     assert [s.state for s in progress.sources] == ["silent"]
@@ -47,6 +47,6 @@ def test_nothing_more_is_asked_for_a_cancelled_question() -> None:
         progress.cancel()
         with pytest.raises(CancelledError):
             stop_if_cancelled()
-        with pytest.raises(CancelledError), told({"loki": lambda: "up"}):
+        with pytest.raises(CancelledError), report_progress({"loki": lambda: "up"}):
             raise AssertionError("asked all the same")
     stop_if_cancelled()

@@ -65,11 +65,11 @@ class Elsewhere(Half):
 def test_each_source_says_what_it_knows_of_itself_and_what_answers_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str]] = []
 
-    def another(catalog: Catalog, product: str, url: str) -> str:
+    def identify_other_product(catalog: Catalog, product: str, url: str) -> str:
         asked.append((product, url))
         return "Jaeger answers; name it as backends.jaeger"
 
-    monkeypatch.setattr("revelio.systems.coverage.another", another)
+    monkeypatch.setattr("revelio.systems.coverage.identify_other_product", identify_other_product)
     settings = SystemSettings(backends={"jaeger": Backend(url="http://j"), "loki": Backend(url="http://l")})
     tools = cast(dict[str, Tool], {"jaeger": Half(), "loki": Elsewhere()})
     seen = coverage(System("shop", settings, bundled_catalog(), tools))

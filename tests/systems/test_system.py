@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ from revelio.systems.merged import merge
 from revelio.systems.system import INVENTORY_S, System, open_system
 from revelio.tools.base import Limits, Scope
 from revelio.types import (
+    Alias,
+    Blank,
     Entity,
     Evidence,
     LogPattern,
@@ -28,6 +30,7 @@ from revelio.types import (
 )
 
 SCOPE = Scope("shop", Window(970.0, 1000.0), Window(910.0, 970.0))
+SEEN = Evidence(SCOPE.window, SCOPE.baseline)
 CART, ORDERS = Entity("service", "cart"), Entity("service", "orders")
 SETTINGS = SystemSettings(project="revelio-shop", window_s=20, baseline_s=40)
 
@@ -52,7 +55,8 @@ class FakeTool:
         return self.sees
 
     def render(self, query: Query, scope: Scope) -> str:
-        return f"{self.name}: {query.template.body} in {scope.project}"
+        about = "".join(f" of {name}" for _, name in query.bindings)
+        return f"{self.name}: {query.template.body}{about} in {scope.project}"
 
     def link(self, query: Query, scope: Scope) -> str | None:
         return f"http://{self.name}/"
@@ -88,6 +92,21 @@ def test_a_snapshot_joins_what_all_tools_see() -> None:
     assert seen.entities == (CART, ORDERS)
     assert (len(seen.logs), len(seen.series), seen.missing) == (1, 1, ())
     assert (seen.window, seen.baseline) == (SCOPE.window, SCOPE.baseline)
+
+
+def test_a_component_has_one_name_and_each_source_is_asked_by_its_own() -> None:
+    driver, own = Entity("container", "driver"), Entity("service", "own-driver")
+    engine = FakeTool("engine", replace(SEEN, entities=(driver,), aliases=(Alias(driver, "own-driver"),)))
+    traces = FakeTool("traces", replace(SEEN, entities=(own,)))
+    both = system(engine, traces)
+    seen = both.snapshot(SCOPE)
+    assert {e.name for e in seen.entities} == {"driver"}
+    about = QueryTemplate("traces.t", "traces", "t", "", "spans of ${service}", (Blank("service", "service"),))
+    assert (
+        both.render(Query(about, (("service", "driver"),)), seen) == "traces: spans of ${service} of own-driver in revelio-shop"
+    )
+    engine.does = fail
+    assert {e.name for e in both.snapshot(SCOPE).entities} == {"driver"}, "names do not change where the engine is silent"
 
 
 def test_a_source_that_knows_the_present_alone_says_so_of_the_past() -> None:

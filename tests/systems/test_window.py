@@ -9,7 +9,7 @@ import pytest
 
 from revelio.systems.system import System
 from revelio.systems.time_range import TimeRange
-from revelio.systems.window import AskedTime, choose_window, collect_evidence
+from revelio.systems.window import NamedTime, choose_window, collect_evidence
 from revelio.tools.base import Scope
 from revelio.types import Entity, Evidence, Series, Window
 
@@ -52,7 +52,7 @@ class Watched:
 def test_the_window_begins_where_what_lasts_began(failing: tuple[tuple[float, float], ...], length: float) -> None:
     system = Watched(failing)
     live = cast(System, system)
-    asked = AskedTime.of("the cart shows errors", TimeRange(), None, NOW)
+    asked = NamedTime.of("the cart shows errors", TimeRange(), None, NOW)
     seen = collect_evidence(choose_window(asked, live), live)
     assert seen.evidence.window.seconds == pytest.approx(length, abs=3 * STEP)
     assert len(system.asked) <= 2

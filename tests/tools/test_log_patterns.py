@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revelio.tools.log_patterns import Line, Lines, level_of, mask, mine, phrases, recounted
+from revelio.tools.log_patterns import Lines, LogRecord, level_of, mask, mine, phrases, recounted
 from tests.growth import in_proportion
 
 
@@ -69,7 +69,7 @@ def test_levels_have_one_name(told: str, level: str) -> None:
 
 def test_counts_are_kept_apart_scaled_and_sorted_with_new_problems_first() -> None:
     def lines(total: int, *told: tuple[str, str]) -> Lines:
-        return Lines(tuple(Line(100.0 + i, "cart", level, text) for i, (level, text) in enumerate(told)), total)
+        return Lines(tuple(LogRecord(100.0 + i, "cart", level, text) for i, (level, text) in enumerate(told)), total)
 
     before = lines(3, ("INFO", "served 1"), ("INFO", "served 2"), ("ERROR", "old trouble 1"))
     now = lines(8, ("INFO", "served 3"), ("ERROR", "old trouble 2"), ("ERROR", "new trouble 5"), ("ERROR", "new trouble 6"))
@@ -94,11 +94,13 @@ def test_a_pattern_is_counted_by_what_all_of_its_lines_say(pattern: str, said: t
 
 
 def test_a_line_of_an_unknown_source_makes_no_pattern() -> None:
-    assert mine([], [Lines((Line(1.0, "", "ERROR", "it failed"),), 1)]) == ()
+    assert mine([], [Lines((LogRecord(1.0, "", "ERROR", "it failed"),), 1)]) == ()
 
 
 def test_patterns_with_the_same_phrases_share_their_count() -> None:
-    lines = tuple(Line(float(n), "web", "ERROR", f"gateway said no to order {n} {'()' if n % 4 else '(x)'}") for n in range(40))
+    lines = tuple(
+        LogRecord(float(n), "web", "ERROR", f"gateway said no to order {n} {'()' if n % 4 else '(x)'}") for n in range(40)
+    )
     patterns = mine([], [Lines(lines, 400)])
     found = recounted(patterns, dict.fromkeys(range(len(patterns)), (0.0, 400.0)))
     assert sorted(p.count for p in found) == [100, 300]

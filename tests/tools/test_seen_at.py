@@ -7,7 +7,7 @@ from pytest_httpserver import HTTPServer
 
 from revelio.catalog import bundled_catalog
 from revelio.errors import SourceError
-from revelio.tools.seen_at import another, seen_at
+from revelio.tools.seen_at import identify_other_product, seen_at
 from tests.tools.recorded import Recording
 
 
@@ -21,7 +21,7 @@ from tests.tools.recorded import Recording
 )
 def test_another_product_is_named(httpserver: HTTPServer, there: str, asked: str, told: str) -> None:
     Recording.load(there).replay(httpserver)
-    assert another(bundled_catalog(), asked, httpserver.url_for("").rstrip("/")) == told
+    assert identify_other_product(bundled_catalog(), asked, httpserver.url_for("").rstrip("/")) == told
     with pytest.raises(SourceError):
         seen_at(bundled_catalog(), asked, httpserver.url_for("").rstrip("/"))
 
@@ -29,12 +29,12 @@ def test_another_product_is_named(httpserver: HTTPServer, there: str, asked: str
 def test_a_grafana_is_told_to_be_one(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/api/health").respond_with_json({"database": "ok", "version": "11.0.0"})
     httpserver.expect_request("/api/datasources").respond_with_json([])
-    told = another(bundled_catalog(), "prometheus", httpserver.url_for("").rstrip("/"))
+    told = identify_other_product(bundled_catalog(), "prometheus", httpserver.url_for("").rstrip("/"))
     assert told == "a Grafana answers; give the address of the data source that it asks"
 
 
 def test_nothing_is_said_of_what_is_not_known_or_not_there(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/").respond_with_data("hello")
-    assert another(bundled_catalog(), "prometheus", httpserver.url_for("").rstrip("/")) == ""
-    assert another(bundled_catalog(), "loki", "http://127.0.0.1:1") == ""
-    assert another(bundled_catalog(), "postgres", "postgresql://127.0.0.1:1/shop") == ""
+    assert identify_other_product(bundled_catalog(), "prometheus", httpserver.url_for("").rstrip("/")) == ""
+    assert identify_other_product(bundled_catalog(), "loki", "http://127.0.0.1:1") == ""
+    assert identify_other_product(bundled_catalog(), "postgres", "postgresql://127.0.0.1:1/shop") == ""

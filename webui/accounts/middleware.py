@@ -24,6 +24,9 @@ from webui.views.words import word
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _UNCOUNTED = re.compile(r"/static/.*|/healthz|/readyz|/metrics")
 """What monitoring asks for, and what a page is made of."""
+_DELIVERED = re.compile(r"/api/v1/webhooks/(alertmanager|grafana|pagerduty)|/slack/(events|commands|actions)")
+_DELIVERIES = 4
+"""So many times the rate limit: a sender of alerts or messages sends for all of its people, and does not try again."""
 _WRONG_TOKENS = (30, 10.0)
 """Unknown tokens from one address: so many at once, then one every so many seconds."""
 
@@ -38,8 +41,7 @@ class AccessMiddleware:
         self.app = app
         self.store = store
         self.required = required
-        # A quarter of a minute's worth may come at once: a page loads in a burst.
-        self.pace = RateLimit(max(1, per_minute // 4), 60 / per_minute) if per_minute else None
+        self.pace, self.deliveries = _pace(per_minute), _pace(_DELIVERIES * per_minute)
         self.strangers = RateLimit(*_WRONG_TOKENS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,9 +76,11 @@ class AccessMiddleware:
         return self._count(request, f"user {person.user_id}")
 
     def _count(self, request: Request, caller: str) -> Response | None:
-        if self.pace is None or _UNCOUNTED.fullmatch(request.scope["path"]):
+        path = request.scope["path"]
+        pace = self.deliveries if _DELIVERED.fullmatch(path) else self.pace
+        if pace is None or _UNCOUNTED.fullmatch(path):
             return None
-        wait = self.pace.wait(caller)
+        wait = pace.wait(caller)
         return _slow_down(request, wait) if wait else None
 
     def _identify(self, request: Request) -> Person | None:
@@ -97,6 +101,11 @@ class AccessMiddleware:
         there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         onward = f"?next={quote(there, safe='/')}" if request.method == "GET" and there != "/" else ""
         return RedirectResponse(f"/sign-in{onward}", 303)
+
+
+def _pace(per_minute: int) -> RateLimit | None:
+    # A quarter of a minute's worth may come at once: a page loads in a burst.
+    return RateLimit(max(1, per_minute // 4), 60 / per_minute) if per_minute else None
 
 
 def cookie_name(request: Request) -> str:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from revelio.errors import InvalidInputError
-from revelio.store.history import Found, Judged, Search, asked_systems, search_history
+from revelio.store.history import Judged, Search, SearchPage, asked_systems, search_history
 from webui.deps import ServiceDep
 from webui.forms import day_of
 from webui.i18n import gettext
@@ -39,7 +39,7 @@ def history(
     """Answers that match the filters, newest first; a filter that cannot be used is named, and stays as typed."""
     filters = HistoryFilters(q.replace("\x00", ""), system.replace("\x00", ""), verdict, since, until)
     systems = tuple(sorted({*asked_systems(service.store), *service.systems}))
-    number, refused, found = 1, "", Found((), 0)
+    number, refused, found = 1, "", SearchPage((), 0)
     try:
         number = page_number(page)
         found = search_history(service.store, search_of(filters), limit=PER_PAGE, offset=(number - 1) * PER_PAGE)

@@ -84,7 +84,7 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class TimelineRow:
     """Something that happened: when, counted from the report, and at which percent of baseline and window."""
 
     when: str
@@ -100,7 +100,7 @@ class Happening:
 class Timeline:
     """What happened, oldest first; the window begins at ``window_at`` percent."""
 
-    happenings: tuple[Happening, ...]
+    happenings: tuple[TimelineRow, ...]
     window_at: float
     left_out: int
 
@@ -231,7 +231,7 @@ def _percent(value: float | None, most: float) -> float:
 def _timeline(panel: model.Timeline) -> Timeline:
     whole = Window(panel.baseline.start, panel.window.end)
     happenings = (
-        Happening(
+        TimelineRow(
             filters.offset(m.at - whole.end), _place(m.at, whole), m.entity, m.what.replace("_", " "), m.before, m.after, m.during
         )
         for m in panel.moments

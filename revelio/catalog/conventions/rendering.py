@@ -22,7 +22,7 @@ _BY = re.compile(r" (by|on) \(([^()]*)\) ")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SignalExpression:
     """What a template asks: signals by the word that tells them apart, a view of them, and the blanks that name the entity."""
 
     signals: tuple[tuple[str, str], ...]
@@ -40,7 +40,7 @@ class Expression:
 
 
 @lru_cache(maxsize=1000)
-def asked(body: str) -> Asked | None:
+def asked(body: str) -> SignalExpression | None:
     """A template's body as a question about signals; None where it is PromQL. ``SourceError`` where it is neither."""
     if not body.startswith(("signal:", "signals:")):
         return None
@@ -49,14 +49,16 @@ def asked(body: str) -> Asked | None:
         of = parsed.get("of", [])
         blanks = tuple(str(b)[2:-1] for b in ([of] if isinstance(of, str) else of))
         signals = parsed.get("signals") or {"": parsed["signal"]}
-        return Asked(tuple((str(k), str(v)) for k, v in signals.items()), blanks, parsed.get("by", ""), parsed.get("label", ""))
+        return SignalExpression(
+            tuple((str(k), str(v)) for k, v in signals.items()), blanks, parsed.get("by", ""), parsed.get("label", "")
+        )
     except (yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
         raise SourceError(
             "prometheus", "a query about signals looks like this: signal: cpu, and below it of: ${service}"
         ) from error
 
 
-def expression(profile: Profile, question: Asked, bound: dict[str, str], step_s: float = 0.0) -> Expression:
+def expression(profile: Profile, question: SignalExpression, bound: dict[str, str], step_s: float = 0.0) -> Expression:
     """The query of a template for the entity that its blanks are ``bound`` to, for points ``step_s`` seconds apart."""
     parts, values = [], {}
     for word, signal in question.signals:

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from revelio.catalog import Catalog, load_catalog
-from revelio.catalog.imports.question import Found, Kind, Question
+from revelio.catalog.imports.question import ImportedQuestion, ImportResult, Kind
 from revelio.errors import CatalogError, InvalidInputError, NotFoundError
 from revelio.errors.redaction import redact_address
 from revelio.support.bounded_file import read_bounded
@@ -35,7 +35,7 @@ class ImportedFile:
     problems: tuple[str, ...] = ()
 
 
-def write(folder: Path, name: str, kind: Kind, source: str, found: Found) -> ImportedFile:
+def write(folder: Path, name: str, kind: Kind, source: str, found: ImportResult) -> ImportedFile:
     """Replace what was imported under that name; the file appears whole or not at all, and holds no secret of its source."""
     check_name(name)
     told = ImportedFile(name, kind, redact_address(source), time.time(), len(found.questions), found.problems)
@@ -74,7 +74,7 @@ def address_of(folder: Path, name: str) -> str:
     return str(_told(folder / f"{name}.yaml")["source"])
 
 
-def text(name: str, questions: Iterable[Question]) -> str:
+def text(name: str, questions: Iterable[ImportedQuestion]) -> str:
     """The questions as a catalog file, one document for each tool."""
     tools: dict[str, list[dict[str, object]]] = {}
     for question in questions:
@@ -134,7 +134,7 @@ def _address_file(folder: Path, name: str) -> Path:
     return folder / ".addresses" / name
 
 
-def _template(question: Question, name: str) -> dict[str, object]:
+def _template(question: ImportedQuestion, name: str) -> dict[str, object]:
     about = " ".join("${" + blank + "}" for blank, _ in question.blanks)
     found: dict[str, object] = {
         "id": question.id(name),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from revelio.catalog.imports.promql import UnusableError, with_placeholders
-from revelio.catalog.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, Question, plain
+from revelio.catalog.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, ImportedQuestion, plain
 
 _TARGETS = 4
 _VARIABLE = re.compile(r"\$\{?(\w+)(?::\w+)?\}?|\[\[(\w+)\]\]")
@@ -38,7 +38,7 @@ def read_dashboard(document: object, where: str, into: Collector, base: str = ""
                 into.problems.append(f"{where}: panel {name}: the expression {why}")
                 continue
             into.questions.append(
-                Question(
+                ImportedQuestion(
                     "prometheus",
                     f"{title}: {name}{f' ({several})' if several and several != name else ''}",
                     plain(panel.get("description"), MOST_TEXT),

@@ -13,7 +13,7 @@ MOST_TITLE, MOST_TEXT, MOST_BODY = 120, 600, 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ImportedQuestion:
     """One question: ``body`` in the language of ``tool``, whose ``blanks`` are placeholders by name with their kinds.
 
     ``credit`` says whose it is ("From your dashboard ..."), ``url`` leads back to it; "" where nothing does.
@@ -35,10 +35,10 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ImportResult:
     """What one import found. Each problem is a sentence on what was left out, and why."""
 
-    questions: tuple[Question, ...] = ()
+    questions: tuple[ImportedQuestion, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -46,16 +46,16 @@ class Found:
 class Collector:
     """Collects questions and problems in the order of the source."""
 
-    questions: list[Question] = field(default_factory=list)
+    questions: list[ImportedQuestion] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def found(self) -> Found:
+    def found(self) -> ImportResult:
         """Each question once."""
-        return Found(tuple(_once(self.questions)), tuple(self.problems))
+        return ImportResult(tuple(_once(self.questions)), tuple(self.problems))
 
 
-def _once(questions: list[Question]) -> list[Question]:
-    known: dict[tuple[str, str, str], Question] = {}
+def _once(questions: list[ImportedQuestion]) -> list[ImportedQuestion]:
+    known: dict[tuple[str, str, str], ImportedQuestion] = {}
     for question in questions:
         known.setdefault((question.tool, str(question.body), question.title), question)
     return list(known.values())

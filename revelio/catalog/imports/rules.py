@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from revelio.catalog.imports.promql import UnusableError, judged, with_placeholders
-from revelio.catalog.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, Question, plain
+from revelio.catalog.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, ImportedQuestion, plain
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
@@ -47,7 +47,7 @@ def _name(rule: Mapping[str, object]) -> str:
     return str(rule.get("alert") or rule.get("record") or rule.get("name") or "unnamed")
 
 
-def _question(rule: Mapping[str, object], group: str, link: str) -> Question:
+def _question(rule: Mapping[str, object], group: str, link: str) -> ImportedQuestion:
     expression = rule.get("expr") or rule.get("query")
     if not isinstance(expression, str) or not expression.strip():
         raise UnusableError("is missing")
@@ -62,7 +62,7 @@ def _question(rule: Mapping[str, object], group: str, link: str) -> Question:
     runbook = notes.get("runbook_url")
     summary = plain(_TEMPLATE.sub("…", str(notes.get("summary") or "")), MOST_TITLE - 40)
     name = plain(_name(rule), 60)
-    return Question(
+    return ImportedQuestion(
         "prometheus",
         f"{name}: {summary}" if summary else name,
         plain(said, MOST_TEXT),

@@ -7,7 +7,7 @@ import re
 from markdown_it import MarkdownIt
 
 from revelio.catalog.imports.promql import UnusableError, judged, with_placeholders
-from revelio.catalog.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, Question, plain
+from revelio.catalog.imports.question import MOST_BODY, MOST_TEXT, MOST_TITLE, Collector, ImportedQuestion, plain
 
 _SHELL = frozenset({"sh", "bash", "shell", "console", "zsh", "kubectl"})
 _PROMPT = re.compile(r"^\s*(?:\$|#|>)\s+")
@@ -88,7 +88,9 @@ def _step(code: str, language: str, about: tuple[str, str, str, list[str]], wher
         return
     beside = f" Also in the runbook, for you to run: {plain('; '.join(shell), 200)}." if shell else ""
     step = f'From your runbook "{title}"' + (f', section "{section}".' if section else ".")
-    into.questions.append(Question(tool, _titled(title, section), plain(words + beside, MOST_TEXT), body, step, link, blanks))
+    into.questions.append(
+        ImportedQuestion(tool, _titled(title, section), plain(words + beside, MOST_TEXT), body, step, link, blanks)
+    )
 
 
 def _titled(title: str, section: str) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from revelio.catalog.imports.question import MOST_TEXT, MOST_TITLE, Collector, Question, plain
+from revelio.catalog.imports.question import MOST_TEXT, MOST_TITLE, Collector, ImportedQuestion, plain
 
 _TERM = re.compile(r'\s*(?:(not)\s+)?(?:([\w.@-]+)\s*(:|>=|<=|>|<)\s*)?("(?:[^"\\]|\\.)*"|[^\s():"]+)\s*', re.IGNORECASE)
 _RANGE = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
@@ -40,7 +40,7 @@ def read_searches(text: str, where: str, into: Collector, base: str = "") -> Non
         body: dict[str, object] = {"view": "lines", "query": {"bool": {"filter": clauses}} if clauses else {"match_all": {}}}
         link = f"{base.rstrip('/')}/app/discover#/view/{saved.get('id')}" if base else ""
         text_of = plain(attributes.get("description"), MOST_TEXT)
-        into.questions.append(Question("elasticsearch", title, text_of, body, f'From your saved search "{title}".', link))
+        into.questions.append(ImportedQuestion("elasticsearch", title, text_of, body, f'From your saved search "{title}".', link))
     if not found and not into.problems:
         into.problems.append(f"{where}: holds no saved searches; export them from Stack Management, Saved Objects")
 

@@ -12,7 +12,7 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from revelio.errors import RevelioError
-from revelio.integrations.slack.asking import HELP, Asked
+from revelio.integrations.slack.asking import HELP, SlackQuestion
 from revelio.integrations.slack.blocks import Message, answer_message, evidence_message, plain_message
 from revelio.integrations.slack.destination import Destination
 from revelio.presentation import evidence_panels
@@ -43,7 +43,7 @@ class Answering:
         self._service, self._settings = service, settings
         self._edits = [threading.Lock() for _ in range(_LOCKS)]
 
-    def ask(self, destination: Destination, asked: Asked, channel: str) -> None:
+    def ask(self, destination: Destination, asked: SlackQuestion, channel: str) -> None:
         """Answer a question in a message that is there already."""
         if not asked.report and not asked.incident:
             destination.edit(plain_message(HELP.replace("`", "")))
@@ -82,7 +82,7 @@ class Answering:
         similar = self._service.similar(saved, _SIMILAR)
         return answer_message(saved, page=self.page(saved.id), doing=doing, similar=similar)
 
-    def _answer(self, destination: Destination, asked: Asked, system: str) -> None:
+    def _answer(self, destination: Destination, asked: SlackQuestion, system: str) -> None:
         report = asked.report or "what happened here?"
         when = parse_time_range(asked.since, asked.at, asked.window, now=time.time())
         saved = self._service.recommend(RecommendRequest(report, system or None, asked.incident or None, k=_QUERIES, time=when))

@@ -19,7 +19,7 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SlackQuestion:
     """A question: a report, and where and when it is about if the person said so."""
 
     report: str
@@ -30,17 +30,17 @@ class Asked:
     window: str = ""
 
 
-def read(text: str, limit: int) -> Asked:
+def read(text: str, limit: int) -> SlackQuestion:
     """A message as Slack sends it. A report over ``limit`` characters loses its middle."""
     words = plain(text)
     named: dict[str, str] = {}
     while option := _OPTION.match(words):
         named[option[1]] = option[2] or option[3] or ""
         words = words[option.end() :]
-    return Asked(_middle_out(words.strip(), limit), **named)
+    return SlackQuestion(_middle_out(words.strip(), limit), **named)
 
 
-def read_thread(messages: Iterable[Mapping[str, Any]], mention: str, limit: int) -> Asked:
+def read_thread(messages: Iterable[Mapping[str, Any]], mention: str, limit: int) -> SlackQuestion:
     """What people wrote in a thread, oldest first, with the mention's own words last; bots are left out, alerts are not.
 
     A thread that an alert began is about that alert: the first message counts even from a bot.

@@ -16,7 +16,7 @@ from slack_sdk.http_retry.builtin_handlers import ConnectionErrorRetryHandler, R
 from revelio.errors import InvalidInputError, RevelioError
 from revelio.integrations.deliveries import Deliveries
 from revelio.integrations.slack.answering import Answering, thread_messages
-from revelio.integrations.slack.asking import HELP, Asked, read, read_thread
+from revelio.integrations.slack.asking import HELP, SlackQuestion, read, read_thread
 from revelio.integrations.slack.blocks import Message, plain_message, read_button
 from revelio.integrations.slack.destination import Destination, ForOne, InChannel
 from revelio.integrations.slack.installations import Installations
@@ -156,7 +156,7 @@ class Bot:
     def _on_shortcut(self, ack: Ack, body: dict[str, Any], client: WebClient, respond: Respond) -> None:
         ack()
         message, channel = body["message"], str(body["channel"]["id"])
-        asked = Asked(read(str(message.get("text") or ""), self._max_chars).report)
+        asked = SlackQuestion(read(str(message.get("text") or ""), self._max_chars).report)
 
         def answer() -> None:
             thread = str(message.get("thread_ts") or message["ts"])
@@ -201,7 +201,7 @@ class Bot:
                     act()
             except SlackApiError as error:
                 log.warning("Slack refused %s: %s", error.response.api_url, error.response.get("error"))
-            except (RevelioError, ValueError) as error:
+            except (RevelioError, ValueError, OSError) as error:  # an OSError: Slack cannot be reached
                 log.warning("a delivery from Slack failed: %s", error)
             except Exception:
                 log.exception("a delivery from Slack failed")

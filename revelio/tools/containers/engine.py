@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,19 @@ class Engine:
         self.source = source
         self.url = url
         self.limits = limits
+        self._connected: docker.APIClient | None = None
+        # A cached_property of Python 3.11 has one lock for all engines: a silent one would hold up the others.
+        self._connecting = threading.Lock()
 
-    @cached_property
+    @property
     def client(self) -> docker.APIClient:
         """The SDK's client; ``SourceError`` when the engine cannot be reached."""
+        with self._connecting:
+            if self._connected is None:
+                self._connected = self._connect()
+            return self._connected
+
+    def _connect(self) -> docker.APIClient:
         if not self.url:
             raise SourceError(
                 self.source, "no address is set for it; give its backend a url, such as unix:///var/run/docker.sock"
@@ -67,8 +76,8 @@ class Engine:
 
     def close(self) -> None:
         """Close its connections."""
-        if "client" in self.__dict__:
-            self.client.close()
+        if self._connected is not None:
+            self._connected.close()
 
     def version(self) -> str:
         """The engine's version."""

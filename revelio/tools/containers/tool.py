@@ -18,7 +18,7 @@ from revelio.tools.containers import views as container_views
 from revelio.tools.containers.changes import changes_in
 from revelio.tools.containers.engine import Engine
 from revelio.tools.containers.state import PROJECT, SERVICE, Container, Event, ResourceLimits, known_as, names, parse
-from revelio.tools.containers.views import Seen
+from revelio.tools.containers.views import ContainersView
 from revelio.tools.containers.watch import ContainerWatch
 from revelio.tools.placeholders import tree
 from revelio.types import Entity, Evidence, Query, Result, Window
@@ -96,7 +96,7 @@ class Containers:
         )
         if is_past(scope.window) and not resized:
             containers = tuple(_as_of(c, around(c, scope.window.end)[0]) for c in containers)
-        return container_views.VIEWS[view](Seen(containers, events, changes, scope, resized))
+        return container_views.VIEWS[view](ContainersView(containers, events, changes, scope, resized))
 
     def notes(self, project: str) -> tuple[str, ...]:
         """Whether the last snapshot found no container of the project, and which there are."""

@@ -15,7 +15,7 @@ MAX_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ContainersView:
     """Containers as they are now, events since the baseline began, and the changes in the window.
 
     ``resized`` has the limits before (None where unknown) and after each change of them, with the name of the container.
@@ -32,7 +32,7 @@ class Seen:
         return tuple(c for c in self.changes if c.field in fields)
 
 
-def state(seen: Seen) -> Result:
+def state(seen: ContainersView) -> Result:
     """The status of each; anything but running at any time in the window has signal 1.
 
     A container created later says nothing about the one that it replaced.
@@ -57,7 +57,7 @@ def state(seen: Seen) -> Result:
     )
 
 
-def _ended(change: StateChange, seen: Seen) -> str:
+def _ended(change: StateChange, seen: ContainersView) -> str:
     """``notifier exited (code 0) and restarted``."""
     restarted = any(c.entity == change.entity and c.at >= change.at for c in seen.of("started"))
     code = change.after.removeprefix("exited with code ")
@@ -65,7 +65,7 @@ def _ended(change: StateChange, seen: Seen) -> str:
     return f"{change.entity.name} {words}{' and restarted' if restarted else ''}"
 
 
-def restarts(seen: Seen) -> Result:
+def restarts(seen: ContainersView) -> Result:
     """When each started; a start in the window has signal 1."""
     started = seen.of("started")
     rows = tuple((c.name, c.started or None, c.restarts, c.finished or None, c.exit_code) for c in seen.containers)
@@ -78,7 +78,7 @@ def restarts(seen: Seen) -> Result:
     )
 
 
-def limits(seen: Seen) -> Result:
+def limits(seen: ContainersView) -> Result:
     """CPU and memory limits, and whether they were changed in the window."""
     changed = seen.of("limits")
     now = "; ".join(f"{c.name}: {c.limits}" for c in seen.containers)
@@ -93,7 +93,7 @@ def limits(seen: Seen) -> Result:
     )
 
 
-def oom(seen: Seen) -> Result:
+def oom(seen: ContainersView) -> Result:
     """Whether the kernel killed it for memory."""
     killed = seen.of("oom")
     rows = tuple((c.name, c.oom_killed, c.exit_code, c.finished or None, c.memory) for c in seen.containers)
@@ -106,7 +106,7 @@ def oom(seen: Seen) -> Result:
     )
 
 
-def config(seen: Seen) -> Result:
+def config(seen: ContainersView) -> Result:
     """Image, command and environment; a container created in the window replaced another."""
     replaced = seen.of("config")
     rows: list[tuple[Cell, ...]] = []
@@ -123,7 +123,7 @@ def config(seen: Seen) -> Result:
     )
 
 
-def health(seen: Seen) -> Result:
+def health(seen: ContainersView) -> Result:
     """Its own health checks; the signal is the share of those in the window that failed."""
     window = seen.scope.window
     checks = [(c, k) for c in seen.containers for k in c.checks if window.start <= k.at <= window.end]
@@ -142,7 +142,7 @@ def health(seen: Seen) -> Result:
     )
 
 
-def events(seen: Seen) -> Result:
+def events(seen: ContainersView) -> Result:
     """All changes in the window."""
     rows = tuple((c.at, c.entity.name, c.field, c.before, c.after) for c in seen.changes)
     touched = sorted({c.entity.name for c in seen.changes})
@@ -157,7 +157,7 @@ def events(seen: Seen) -> Result:
     )
 
 
-View = Callable[[Seen], Result]
+View = Callable[[ContainersView], Result]
 VIEWS: dict[str, View] = {
     "state": state,
     "restarts": restarts,

@@ -22,7 +22,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+)(ms|s|m|h)")
 
 
-class Ask(Protocol):
+class MetadataApi(Protocol):
     """The part of the HTTP API that is needed here."""
 
     def get(self, path: str, params: Mapping[str, str]) -> object:
@@ -32,7 +32,7 @@ class Ask(Protocol):
         """The JSON that ``path`` answers to a form."""
 
 
-def cadence(ask: Ask, settings: ProfileSettings, metric: str) -> tuple[Cadence, list[str]]:
+def cadence(ask: MetadataApi, settings: ProfileSettings, metric: str) -> tuple[Cadence, list[str]]:
     """The scrape interval of the settings, of its configuration, or as measured on a metric; and what to say about it."""
     if settings.scrape_interval_s:
         return Cadence(settings.scrape_interval_s), []
@@ -42,7 +42,7 @@ def cadence(ask: Ask, settings: ProfileSettings, metric: str) -> tuple[Cadence, 
     return Cadence(USUAL_S), [f"how often it scrapes is not known; {USUAL_S:g} s is taken (set scrape_interval_s otherwise)"]
 
 
-def _configured(ask: Ask) -> float | None:
+def _configured(ask: MetadataApi) -> float | None:
     """The interval that most jobs have."""
     try:
         answer = ask.get("/api/v1/status/config", {})
@@ -55,7 +55,7 @@ def _configured(ask: Ask) -> float | None:
         return None
 
 
-def _measured(ask: Ask, metric: str) -> float | None:
+def _measured(ask: MetadataApi, metric: str) -> float | None:
     """The distance of the samples of some series."""
     try:
         answer = ask.post("/api/v1/query", {"query": f"{metric}[5m]"})

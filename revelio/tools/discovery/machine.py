@@ -21,7 +21,7 @@ _TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class ComposeEngine:
     """A container engine: its Compose projects by the number of containers, and the ports it publishes here by the one inside."""
 
     containers: int
@@ -29,7 +29,7 @@ class Engine:
     published: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
-def engine(path: str = DOCKER) -> Engine | None:
+def engine(path: str = DOCKER) -> ComposeEngine | None:
     """The engine at a socket; None where none answers."""
     if not Path(path).exists():
         return None
@@ -40,12 +40,12 @@ def engine(path: str = DOCKER) -> Engine | None:
         ports = [p for c in listed for p in c.get("Ports") or () if p.get("PublicPort") and p.get("Type") == "tcp"]
         inside = {int(p["PrivatePort"]) for p in ports}
         published = {i: tuple(sorted({int(p["PublicPort"]) for p in ports if int(p["PrivatePort"]) == i})) for i in inside}
-        return Engine(len(listed), dict(projects), published)
+        return ComposeEngine(len(listed), dict(projects), published)
     except (httpx.HTTPError, ValueError, TypeError, AttributeError, KeyError):
         return None
 
 
-def addresses(ports: Iterable[int], there: Engine | None) -> tuple[str, ...]:
+def addresses(ports: Iterable[int], there: ComposeEngine | None) -> tuple[str, ...]:
     """Where a server with these usual ports listens here, as ``host:port``: on one, or where a container publishes it."""
     usual = tuple(ports)
     published = (port for inside in usual for port in (there.published.get(inside, ()) if there else ()))

@@ -45,7 +45,7 @@ _AT_ONCE = 6
 """Conventions that one request asks about."""
 
 
-class Ask(Protocol):
+class PrometheusApi(Protocol):
     """The HTTP API of one Prometheus. Both raise ``SourceError``."""
 
     def get(self, path: str, params: Mapping[str, str]) -> object:
@@ -55,7 +55,7 @@ class Ask(Protocol):
         """The JSON that ``path`` answers to a form."""
 
 
-def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> Profile:
+def discover(ask: PrometheusApi, settings: ProfileSettings, project: str, now: float) -> Profile:
     """The profile of the system that is called ``project`` there; ``SourceError`` when it does not answer as it should.
 
     Ten to twenty requests: its product, the names of its metrics, the labels of those that conventions need (some of them in
@@ -88,13 +88,13 @@ def discover(ask: Ask, settings: ProfileSettings, project: str, now: float) -> P
     return replace(profile, missing=tuple(_missing(profile, names, used.by_exporters)))
 
 
-def _product(ask: Ask) -> str:
+def _product(ask: PrometheusApi) -> str:
     data = _data(ask.get("/api/v1/status/buildinfo", {}))
     version = data.get("version") if isinstance(data, dict) else None
     return f"Prometheus {version}" if isinstance(version, str) else "Prometheus"
 
 
-def _names(ask: Ask, now: float) -> frozenset[str]:
+def _names(ask: PrometheusApi, now: float) -> frozenset[str]:
     """The names of its metrics; of a backend that has too many of them, those that some convention knows."""
     try:
         found = _data(ask.get("/api/v1/label/__name__/values", {"start": f"{now - LOOKBACK_S:.0f}", "end": f"{now:.0f}"}))
@@ -129,7 +129,7 @@ def _probes(wanted: Mapping[str, tuple[Rule, ...]]) -> list[str]:
 
 
 def _census(
-    ask: Ask, wanted: Mapping[str, tuple[Rule, ...]], known: Mapping[str, Convention], settings: ProfileSettings
+    ask: PrometheusApi, wanted: Mapping[str, tuple[Rule, ...]], known: Mapping[str, Convention], settings: ProfileSettings
 ) -> tuple[Census, list[str]]:
     """By convention, how many series have which labels; and what could not be counted."""
     counted: dict[str, list[tuple[dict[str, str], float]]] = {name: [] for name in wanted}
@@ -166,7 +166,7 @@ def _matching(pattern: re.Pattern[str], names: frozenset[str]) -> set[str]:
     return set(filter(pattern.fullmatch, names))
 
 
-def _jobs_of(ask: Ask, told: set[str], where: str) -> list[str]:
+def _jobs_of(ask: PrometheusApi, told: set[str], where: str) -> list[str]:
     """Jobs whose processes speak of another program, or watch the system as Prometheus itself does, by metrics that tell it."""
     if not told:
         return []
@@ -175,7 +175,7 @@ def _jobs_of(ask: Ask, told: set[str], where: str) -> list[str]:
     return sorted({labels["job"].replace("|", ".") for labels, _ in rows if labels.get("job")})
 
 
-def _types(ask: Ask) -> dict[str, set[str]]:
+def _types(ask: PrometheusApi) -> dict[str, set[str]]:
     """The types of each metric; nothing where it does not tell them."""
     try:
         found = _data(ask.get("/api/v1/metadata", {"limit_per_metric": "4"}))
@@ -199,7 +199,7 @@ def _of_two_types(types: Mapping[str, set[str]], uses: list[Use], known: Mapping
     return told
 
 
-def _clock(ask: Ask, now: float) -> list[str]:
+def _clock(ask: PrometheusApi, now: float) -> list[str]:
     """A sentence where its clock and that of this machine disagree."""
     try:
         data = _data(ask.post("/api/v1/query", {"query": "time()"}))
@@ -229,7 +229,7 @@ def _missing(profile: Profile, names: frozenset[str], watchers: set[str]) -> lis
     return told
 
 
-def _vector(ask: Ask, query: str) -> list[tuple[dict[str, str], float]]:
+def _vector(ask: PrometheusApi, query: str) -> list[tuple[dict[str, str], float]]:
     data = _data(ask.post("/api/v1/query", {"query": query}))
     if not isinstance(data, dict) or not isinstance(data.get("result"), list):
         raise SourceError("prometheus", "did not answer a query with a vector; is its url right?")

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from revelio.catalog.conventions import Profile
 from revelio.errors import SourceError
 from revelio.settings import Backend
-from revelio.tools.discovery.prometheus import Ask, discover
+from revelio.tools.discovery.prometheus import PrometheusApi, discover
 
 REFRESH_S = 600.0
 """How long a profile holds, in seconds; what is deployed meanwhile is seen afterwards."""
@@ -45,7 +45,7 @@ class Profiles:
                 self._known.setdefault(project, found)
         return self._known.get(project)
 
-    def current(self, project: str, ask: Ask, *, refresh: bool = False) -> Profile:
+    def current(self, project: str, ask: PrometheusApi, *, refresh: bool = False) -> Profile:
         """A profile that is not old, found out where there is none; ``SourceError`` when that fails and none is known."""
         with self._lock:
             known = self.known(project)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from revelio.errors import SourceError
 from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.log_fields import PROJECT
-from revelio.tools.probe import Probe, Seen, over_http
+from revelio.tools.probe import Probe, ProbeResult, over_http
 
 _TITLES = {"elasticsearch": "Elasticsearch", "opensearch": "OpenSearch"}
 _NAMED = re.compile(r"logs-(?!.*-default$)[^.]+")
@@ -22,7 +22,7 @@ _SHIPPED = re.compile(r"\.ds-(?P<stream>logs)-|(?P<agent>filebeat|logstash|fluen
 """Indices of what ships logs: data streams of Elastic's agents, and the usual prefixes of others."""
 
 
-def _look(product: str, fetch: Fetcher) -> Seen:
+def _look(product: str, fetch: Fetcher) -> ProbeResult:
     try:
         told: Any = fetch.get("/", {})
         version, distribution = str(told["version"]["number"]), str(told["version"].get("distribution", "elasticsearch"))
@@ -36,7 +36,7 @@ def _look(product: str, fetch: Fetcher) -> Seen:
     settings = {} if named else _index(held)
     labelled = _labelled(fetch, settings.get("index", "logs-*"))
     count = sum(name.startswith("logs-") or bool(_SHIPPED.match(name)) for name in held)
-    return Seen(f"{_TITLES[product]} {version}, {count} indices of logs", True, labelled or named, (), settings)
+    return ProbeResult(f"{_TITLES[product]} {version}, {count} indices of logs", True, labelled or named, (), settings)
 
 
 def _labelled(fetch: Fetcher, index: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ from revelio.tools.base import Limits, Scope
 from revelio.tools.elasticsearch.fields import ECS, Fields
 from revelio.tools.links import iso
 from revelio.tools.log_fields import PROJECT, read_line
-from revelio.tools.log_patterns import PROBLEMS, Line, level_of, phrases
+from revelio.tools.log_patterns import PROBLEMS, LogRecord, level_of, phrases
 from revelio.tools.placeholders import Tree
 from revelio.types import LogPattern, Window
 
@@ -117,7 +117,7 @@ def _of_project(query: Tree, scope: Scope, names: Fields) -> Tree:
     return {"bool": {"filter": [{"term": {names.exact(names.project): scope.project}}, query]}}
 
 
-def line_in(fields: Mapping[str, list[object]], names: Fields) -> Line:
+def line_in(fields: Mapping[str, list[object]], names: Fields) -> LogRecord:
     """A hit's fields as a line. Raises ``KeyError``, ``TypeError``, ``ValueError`` or ``IndexError`` when they are none.
 
     What the document does not say of its level, its exception or its trace is read from its message.
@@ -132,7 +132,7 @@ def line_in(fields: Mapping[str, list[object]], names: Fields) -> Line:
         beside = {"level": one(schema.level), "trace_id": one(schema.trace), "error.type": one(schema.error)}
         return read_line(message, at, beside, one(schema.service))
     origin = one(schema.file)
-    return Line(
+    return LogRecord(
         at=at,
         source=one(schema.service),
         level=level_of(one(schema.level)),

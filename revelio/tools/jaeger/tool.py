@@ -18,7 +18,7 @@ from revelio.tools.jaeger.traces import parse_traces
 from revelio.tools.links import encodable
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.tools.traces.tool import CACHE_SIZE, CACHE_TTL_S, TraceTool, through
-from revelio.tools.traces.views import Fetched, Question
+from revelio.tools.traces.views import Fetched, TraceQuestion
 from revelio.types import Query, Window
 
 LINKED_TRACES = 20
@@ -76,7 +76,7 @@ class Jaeger(TraceTool):
             return None
         return links.jaeger_search(self.backend.link, self._params(question, question.service, scope.window, LINKED_TRACES))
 
-    def fresh(self, question: Question, service: str, window: Window, most: int) -> Fetched:
+    def fresh(self, question: TraceQuestion, service: str, window: Window, most: int) -> Fetched:
         """The newest traces, as many as fit into an answer; of the time before them a sample, part by part."""
         found = self._newest(question, service, window, min(most, self._fitting.get(service) or most))
         if found.whole:
@@ -91,7 +91,7 @@ class Jaeger(TraceTool):
                 newest = newest.joined(part)
         return newest
 
-    def _newest(self, question: Question, service: str, window: Window, most: int) -> Fetched:
+    def _newest(self, question: TraceQuestion, service: str, window: Window, most: int) -> Fetched:
         """The newest traces of a window; where there are more, each stands for as many as its share of the time says."""
         while True:
             try:
@@ -119,12 +119,12 @@ class Jaeger(TraceTool):
         Where frameworks are instrumented, a trace has dozens of spans, and two hundred such traces take seconds.
         """
         try:
-            answer = self._fetch.get("/api/traces", self._params(Question("all", service), service, window, FIRST_TRACES))
+            answer = self._fetch.get("/api/traces", self._params(TraceQuestion("all", service), service, window, FIRST_TRACES))
         except TooLargeError:
             return FEWEST_TRACES
         return max(FEWEST_TRACES, min(self.snapshot_traces, FIRST_TRACES * GOOD_SIZE // len(json.dumps(answer))))
 
-    def _params(self, question: Question, service: str, window: Window, most: int) -> dict[str, str]:
+    def _params(self, question: TraceQuestion, service: str, window: Window, most: int) -> dict[str, str]:
         tags = dict(question.tags) | ({"error": "true"} if question.view == "errors" else {})
         params = {"service": encodable(service)}
         if question.operation:

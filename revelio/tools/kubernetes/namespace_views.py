@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from revelio.support.numbers import format_count
-from revelio.tools.kubernetes.seen import Seen
+from revelio.tools.kubernetes.seen import NamespaceState
 from revelio.tools.kubernetes.state import moment, quantity
 from revelio.types import NO_ROLE, Result
 
@@ -14,7 +14,7 @@ FULL = 0.95
 """The part of a quota from which on it counts as used up."""
 
 
-def versions(seen: Seen) -> Result:
+def versions(seen: NamespaceState) -> Result:
     """When the config maps and secrets of a workload were last written; never what they hold."""
     used = {name for pod in seen.cluster.pods_of(seen.workload) for name in pod.uses}
     held = [n for n in seen.cluster.named if seen.workload is None or f"{n.kind}/{n.name}" in used]
@@ -35,7 +35,7 @@ def versions(seen: Seen) -> Result:
     )
 
 
-def nodes(seen: Seen) -> Result:
+def nodes(seen: NamespaceState) -> Result:
     """Conditions of nodes; one that is not well has signal 1."""
     rows = tuple(
         (
@@ -63,7 +63,7 @@ def nodes(seen: Seen) -> Result:
     )
 
 
-def quotas(seen: Seen) -> Result:
+def quotas(seen: NamespaceState) -> Result:
     """Quotas of the namespace, and how much of each is used."""
     rows = []
     for quota in seen.cluster.quotas:
@@ -88,7 +88,7 @@ def quotas(seen: Seen) -> Result:
     )
 
 
-def scaling(seen: Seen) -> Result:
+def scaling(seen: NamespaceState) -> Result:
     """Autoscalers, and the number of pods that each wants, has and may have."""
     rows = []
     for one in seen.cluster.autoscalers:
@@ -122,7 +122,7 @@ def scaling(seen: Seen) -> Result:
     )
 
 
-NAMESPACE_VIEWS: dict[str, Callable[[Seen], Result]] = {
+NAMESPACE_VIEWS: dict[str, Callable[[NamespaceState], Result]] = {
     "versions": versions,
     "nodes": nodes,
     "quotas": quotas,

@@ -10,7 +10,7 @@ from revelio.types import StateChange
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class NamespaceState:
     """A namespace, the changes in the window, and the workload that is asked about; None for all."""
 
     cluster: Cluster

@@ -19,7 +19,7 @@ from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.kubernetes.changes import changes_in
 from revelio.tools.kubernetes.cluster import ALL_PODS, METADATA, Cluster, look
 from revelio.tools.kubernetes.kubeconfig import own_namespace, resolved
-from revelio.tools.kubernetes.seen import Seen
+from revelio.tools.kubernetes.seen import NamespaceState
 from revelio.tools.kubernetes.views import VIEWS
 from revelio.tools.links import encodable
 from revelio.tools.placeholders import tree
@@ -118,7 +118,7 @@ class Kubernetes:
         if workload is not None and workload not in cluster.names:
             return Result(f"there is no workload {workload}", 1.0, "it is gone", kind="containers")
         changes = changes_in(_since_healthy(scope), cluster, workload)
-        result = VIEWS[view](Seen(cluster, changes, scope, workload))
+        result = VIEWS[view](NamespaceState(cluster, changes, scope, workload))
         if is_past(scope.window) and not changes:
             return replace(result, signal=0.0, reason="nothing is known to have changed then")
         return result

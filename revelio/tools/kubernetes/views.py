@@ -8,14 +8,14 @@ from revelio.support.numbers import format_count
 from revelio.tools.change_results import change_result
 from revelio.tools.kubernetes.changes import differences, is_limit
 from revelio.tools.kubernetes.namespace_views import NAMESPACE_VIEWS
-from revelio.tools.kubernetes.seen import Seen
+from revelio.tools.kubernetes.seen import NamespaceState
 from revelio.tools.kubernetes.state import RUNNING, latest
 from revelio.types import NO_ROLE, Cell, Result
 
 MAX_ROWS = 100
 
 
-def state(seen: Seen) -> Result:
+def state(seen: NamespaceState) -> Result:
     """Whether pods run and serve; anything else at any time in the window has signal 1."""
     rows: list[tuple[Cell, ...]] = []
     down = []
@@ -57,7 +57,7 @@ def state(seen: Seen) -> Result:
     )
 
 
-def restarts(seen: Seen) -> Result:
+def restarts(seen: NamespaceState) -> Result:
     """When containers started; a start in the window has signal 1."""
     rows = tuple(
         (
@@ -78,17 +78,17 @@ def restarts(seen: Seen) -> Result:
     )
 
 
-def limits(seen: Seen) -> Result:
+def limits(seen: NamespaceState) -> Result:
     """Requests and limits of each version, and whether they were changed in the window."""
     return _settings(seen, "limits", limit=True)
 
 
-def config(seen: Seen) -> Result:
+def config(seen: NamespaceState) -> Result:
     """Image, command and variables of each version, and whether a new one came in the window."""
     return _settings(seen, "config", limit=False)
 
 
-def oom(seen: Seen) -> Result:
+def oom(seen: NamespaceState) -> Result:
     """Whether a container was killed for memory."""
     killed = seen.of("oom")
     rows = tuple(
@@ -102,7 +102,7 @@ def oom(seen: Seen) -> Result:
     )
 
 
-def health(seen: Seen) -> Result:
+def health(seen: NamespaceState) -> Result:
     """Failed probes in the window, and pods that are not ready."""
     window = seen.scope.window
     failed = [
@@ -126,7 +126,7 @@ def health(seen: Seen) -> Result:
     )
 
 
-def events(seen: Seen) -> Result:
+def events(seen: NamespaceState) -> Result:
     """All changes in the window."""
     rows = tuple((c.at, c.entity.name, c.field, c.before, c.after) for c in seen.changes)
     touched = sorted({c.entity.name for c in seen.changes})
@@ -142,7 +142,7 @@ def events(seen: Seen) -> Result:
     )
 
 
-VIEWS: dict[str, Callable[[Seen], Result]] = {
+VIEWS: dict[str, Callable[[NamespaceState], Result]] = {
     "state": state,
     "restarts": restarts,
     "limits": limits,
@@ -154,7 +154,7 @@ VIEWS: dict[str, Callable[[Seen], Result]] = {
 }
 
 
-def _settings(seen: Seen, field: str, *, limit: bool) -> Result:
+def _settings(seen: NamespaceState, field: str, *, limit: bool) -> Result:
     rows: list[tuple[Cell, ...]] = []
     for workload, revisions in latest(seen.cluster.revisions).items():
         if seen.workload not in (None, workload):

@@ -7,11 +7,11 @@ from math import isfinite
 
 from revelio.errors import SourceError
 from revelio.tools.log_fields import read_line
-from revelio.tools.log_patterns import Line
+from revelio.tools.log_patterns import LogRecord
 from revelio.tools.loki.labels import Labels
 
 
-def lines_in(source: str, answer: object, labels: Labels) -> tuple[Line, ...]:
+def lines_in(source: str, answer: object, labels: Labels) -> tuple[LogRecord, ...]:
     """The lines of all streams, the newest first; ``SourceError`` where the answer is not Loki's."""
     found = []
     for stream, values in _results(source, answer, "streams", "stream", "values"):

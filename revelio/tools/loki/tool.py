@@ -17,11 +17,13 @@ from revelio.tools.base import Limits, Scope
 from revelio.tools.fetch import Fetcher, StatusError
 from revelio.tools.history import History, observed
 from revelio.tools.log_fields import begins_with_level, canonical
-from revelio.tools.log_patterns import PROBLEMS, Line, Lines, mine, phrases, recounted
+from revelio.tools.log_patterns import PROBLEMS, Lines, LogRecord, mine, phrases, recounted
 from revelio.tools.log_views import STRETCH_S, Counts
 from revelio.tools.loki import answers
 from revelio.tools.loki.labels import Labels, find_labels
 from revelio.tools.loki.logql import LETTER, MARK, UnsaidError, levels, logql, pattern_counted, rates
+from revelio.tools.loki.strings import regex
+from revelio.tools.loki.strings import text as quoted
 from revelio.tools.placeholders import Tree, tree
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Entity, Evidence, LogPattern, Query, Result, Window
@@ -38,8 +40,9 @@ _OWN = re.compile(r"(loki|promtail|revelio)(-.*)?")
 
 _LOGQL = re.compile(r"\s*\{\s*\w+\s*(=|!)")
 _MOST_POINTS = 5000
-_AT_ONCE = 9
-"""Requests of a snapshot at once: lines and counts of problems and of all lines, then and now, and since when there are any."""
+
+_FROM_THE_START = 0.01
+"""The share of a baseline within which its first line tells that lines came in from its start on."""
 
 
 class Loki:
@@ -68,19 +71,9 @@ class Loki:
     def snapshot(self, scope: Scope) -> Evidence:
         """Patterns of problem lines and of all others, now and before, and how many there are of each component."""
         labels = self._found(scope)
-        every = f"{{{labels.any}}}"
-        problems, others = (f"{every} {levels(PROBLEMS, labels, wanted=wanted)}" for wanted in (True, False))
-        sides = (scope.baseline, scope.window)
-        with Workers(max_workers=_AT_ONCE) as pool:
-            known = pool.submit(lambda: self._observed(scope, labels))
-            totals = [
-                (pool.submit(self._totals, problems, w, labels), pool.submit(self._totals, every, w, labels)) for w in sides
-            ]
-            lines = [[pool.submit(self._lines, said, w, SNAPSHOT_LINES, labels) for said in (problems, others)] for w in sides]
-            parts = [
-                [*_by_source(bad.result(), some.result()), *_by_source(good.result(), _less(all_.result(), some.result()))]
-                for (bad, good), (some, all_) in zip(lines, totals, strict=True)
-            ]
+        with Workers(max_workers=3) as pool:
+            known = pool.submit(self._observed, scope, labels)
+            parts = list(pool.map(lambda w: self._all_lines(w, labels), (scope.baseline, scope.window)))
             observed_scope = known.result()
         patterns = mine(*parts)
         patterns = self._recounted(patterns, [lines for part in parts for lines in part], labels, scope)
@@ -188,6 +181,28 @@ class Loki:
             before, now = pool.map(lambda w: sum(self._totals(said, w, labels).values()), (scope.baseline, scope.window))
         return Lines(lines.result(), round(now)), Counts(before, now)
 
+    def _all_lines(self, window: Window, labels: Labels) -> list[Lines]:
+        """The newest problem lines of a window and the newest others, by component, with how many there are in all."""
+        every = f"{{{labels.any}}}"
+        problems, others = (f"{every} {levels(PROBLEMS, labels, wanted=wanted)}" for wanted in (True, False))
+        with Workers(max_workers=4) as pool:
+            some, total = (pool.submit(self._totals, said, window, labels) for said in (problems, every))
+            bad, good = (pool.submit(self._lines, said, window, SNAPSHOT_LINES, labels) for said in (problems, others))
+            lines = (*bad.result(), *self._missed(bad.result(), some.result(), window, labels))
+            rest = {source: count - some.result().get(source, 0.0) for source, count in total.result().items()}
+            return [*_by_source(lines, some.result()), *_by_source(good.result(), rest)]
+
+    def _missed(
+        self, read: Sequence[LogRecord], totals: Mapping[str, float], window: Window, labels: Labels
+    ) -> tuple[LogRecord, ...]:
+        """Problem lines of components that have some, and of which none is among the newest that were read."""
+        missed = sorted({source for source, count in totals.items() if count and source} - {line.source for line in read})
+        if not missed or len(read) < SNAPSHOT_LINES:
+            return ()
+        names = "|".join(labels.naming.pattern(regex(name)) if labels.naming else regex(name) for name in missed[:MAX_PATTERNS])
+        selector = ", ".join(m for m in (labels.selector, f"{labels.component}=~{quoted(names)}") if m)
+        return self._lines(f"{{{selector}}} {levels(PROBLEMS, labels)}", window, SNAPSHOT_LINES, labels)
+
     def _counted_lines(self, said: str, window: Window, labels: Labels) -> list[Lines]:
         """The newest lines of a window by component, each with how many there are in all."""
         with Workers(max_workers=2) as pool:
@@ -232,6 +247,8 @@ class Loki:
 
         try:
             within = first(scope.baseline)
+            if within is not None and within - scope.baseline.start < _FROM_THE_START * scope.baseline.seconds:
+                return History(scope.baseline.start)
             older = first(Window(scope.baseline.start - LOOK_BACK_S, scope.baseline.start))
             count = sum(self._totals(f"{{{labels.any}}}", scope.baseline, labels).values())
         except StatusError:
@@ -248,7 +265,7 @@ class Loki:
             totals[source] = totals.get(source, 0.0) + count
         return totals
 
-    def _lines(self, said: str, window: Window, most: int, labels: Labels) -> tuple[Line, ...]:
+    def _lines(self, said: str, window: Window, most: int, labels: Labels) -> tuple[LogRecord, ...]:
         form = {
             "query": said,
             "start": _nanoseconds(window.start),
@@ -301,14 +318,10 @@ class Loki:
         return replace(labels, letters=any(map(begins_with_level, answers.texts_in(self.name, answer))))
 
 
-def _by_source(lines: Sequence[Line], totals: Mapping[str, float]) -> list[Lines]:
+def _by_source(lines: Sequence[LogRecord], totals: Mapping[str, float]) -> list[Lines]:
     """Lines by their component, each with how many there are in all."""
     held = {s: tuple(line for line in lines if line.source == s) for s in dict.fromkeys(line.source for line in lines)}
     return [Lines(of, round(totals.get(source, len(of)))) for source, of in held.items()]
-
-
-def _less(totals: Mapping[str, float], some: Mapping[str, float]) -> dict[str, float]:
-    return {source: total - some.get(source, 0.0) for source, total in totals.items()}
 
 
 def _last(window: Window) -> str:

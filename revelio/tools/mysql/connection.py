@@ -23,7 +23,7 @@ from revelio.tools.access import Access
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError
 from revelio.tools.mysql.sql import refusal
-from revelio.tools.statements import Answer
+from revelio.tools.statements import StatementRows
 from revelio.types import Cell
 
 MARIADB, MYSQL = "mariadb", "mysql"
@@ -84,7 +84,7 @@ class Database:
         """Its address without the password."""
         return self._server().place
 
-    def ask(self, statement: Callable[[str], str], most: int | None = None, deadline: float | None = None) -> Answer:
+    def ask(self, statement: Callable[[str], str], most: int | None = None, deadline: float | None = None) -> StatementRows:
         """At most ``most`` rows (by default the limit's) of what ``statement`` says in the server's dialect.
 
         The answer comes before ``deadline`` (of ``time.monotonic``; by default the limit from now). A connection that was
@@ -112,14 +112,14 @@ class Database:
         with self._turn:
             self._give_up()
 
-    def _once(self, statement: Callable[[str], str], most: int, deadline: float) -> Answer:
+    def _once(self, statement: Callable[[str], str], most: int, deadline: float) -> StatementRows:
         try:
             if self._session is None:
                 access = Access(self.source, self._backend.url, self._backend)
                 self._session = _Session(self._server(), access, self.limits)
             return self._session.ask(statement, most, deadline)
         except pymysql.Error as error:
-            meant = self._meaning(error)
+            meant = self._translate(error)
             if not isinstance(meant, RefusedError):
                 self._give_up()
             raise meant from error
@@ -127,14 +127,14 @@ class Database:
             raise
         except Exception as error:  # a server that lies can make the client library fail in any way
             self._give_up()
-            raise self._trouble(error) from error
+            raise self._connection_error(error) from error
 
     def _give_up(self) -> None:
         if self._session is not None:
             self._session.end()
             self._session = None
 
-    def _meaning(self, error: pymysql.Error) -> SourceError:
+    def _translate(self, error: pymysql.Error) -> SourceError:
         code, why = _said(error)
         if code in _FULL:
             return FullError(self.source, f"has no connection left for {PROGRAM}: {why}")
@@ -143,10 +143,10 @@ class Database:
         if code in _REFUSED:
             return SourceError(self.source, f"lets {self._server().user} not in: {why}; are user and password in its url right?")
         if code in _LOST or not isinstance(code, int) or code == 0:
-            return self._trouble(error)
+            return self._connection_error(error)
         return RefusedError(self.source, f"does not answer this: {why}")
 
-    def _trouble(self, error: Exception) -> SourceError:
+    def _connection_error(self, error: Exception) -> SourceError:
         if isinstance(error, LateError):
             return self._late()
         if isinstance(error, TooMuchError):
@@ -180,7 +180,7 @@ class _Session:
         self._calls = BoundedCalls(MYSQL)
         self._connection: _Guarded | None = None
 
-    def ask(self, statement: Callable[[str], str], most: int, deadline: float) -> Answer:
+    def ask(self, statement: Callable[[str], str], most: int, deadline: float) -> StatementRows:
         """Raises what the library raises, ``RefusedError``, ``LateError`` and ``TooMuchError``."""
         return self._calls.call(lambda: self._answer(statement, most), deadline)
 
@@ -188,7 +188,7 @@ class _Session:
         """Cut the connection."""
         self._calls.end(self._close)
 
-    def _answer(self, statement: Callable[[str], str], most: int) -> Answer:
+    def _answer(self, statement: Callable[[str], str], most: int) -> StatementRows:
         connection = self._connected()
         said = statement(connection.dialect)
         why = refusal(said)
@@ -209,7 +209,7 @@ class _Session:
                 self._connection = None
                 break
         names = tuple(str(column[0]) for column in cursor.description or ())
-        return Answer(names, tuple(found[:most]), len(found) > most)
+        return StatementRows(names, tuple(found[:most]), len(found) > most)
 
     def _connected(self) -> _Guarded:
         if self._connection is None:

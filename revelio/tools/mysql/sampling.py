@@ -9,7 +9,7 @@ from revelio.catalog import Metric, ToolSpec
 from revelio.errors import SourceError
 from revelio.tools.mysql.connection import MARIADB, Database, RefusedError
 from revelio.tools.samples import Sample
-from revelio.tools.statements import Answer
+from revelio.tools.statements import StatementRows
 from revelio.types import Cell
 
 SERVER, CLIENT, REPLICA = "mysql_server", "mysql_client", "mysql_replica"
@@ -60,7 +60,7 @@ class MysqlSampler:
         """The entity's name: the server's own figures are under its name."""
         return self.name if self._kinds.get(metric) in (SERVER, REPLICA) else name
 
-    def _figures(self, answer: Answer) -> Iterable[tuple[str, str, float]]:
+    def _figures(self, answer: StatementRows) -> Iterable[tuple[str, str, float]]:
         try:
             return [(str(row[0]), str(row[1]), _number(row[2])) for row in answer.rows]
         except (IndexError, ValueError, TypeError) as error:
@@ -75,7 +75,7 @@ class MysqlSampler:
         place = next((answer.columns.index(name) for name in _LAG if name in answer.columns), None)
         return [] if place is None else sorted(_number(row[place]) for row in answer.rows if row[place] is not None)
 
-    def _asked(self, metrics: tuple[Metric, ...], deadline: float) -> Answer:
+    def _asked(self, metrics: tuple[Metric, ...], deadline: float) -> StatementRows:
         parts = [("", _UPTIME), *((m.name, m.query) for m in metrics)]
         figures = (f"(SELECT '{name}' AS metric, q.* FROM ({text}) AS q)" for name, text in parts)  # noqa: S608  # the catalog's
         every = f"SELECT revelio.* FROM ({' UNION ALL '.join(figures)}) AS revelio"  # noqa: S608

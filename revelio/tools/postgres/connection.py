@@ -19,7 +19,7 @@ from revelio.support.deadline import end
 from revelio.tools.base import Limits
 from revelio.tools.bounded_call import OVERHEAD, BoundedCalls, LateError, TooMuchError, received
 from revelio.tools.postgres.sql import storable
-from revelio.tools.statements import Answer
+from revelio.tools.statements import StatementRows
 from revelio.types import Cell
 
 APPLICATION = "revelio"
@@ -57,7 +57,7 @@ class Database:
 
     def ask(
         self, statement: sql.Composed, parameters: Mapping[str, str], most: int | None = None, deadline: float | None = None
-    ) -> Answer:
+    ) -> StatementRows:
         """At most ``most`` rows (by default the limit's) of a query, run in a transaction that cannot write.
 
         The answer comes before ``deadline`` (of ``time.monotonic``; by default the limit from now). A connection that was
@@ -85,13 +85,13 @@ class Database:
         with self._turn:
             self._give_up()
 
-    def _once(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> Answer:
+    def _once(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> StatementRows:
         try:
             if self._session is None:
                 self._session = _Session(self._conninfo(), self.limits)
             return self._session.ask(statement, parameters, most, deadline)
         except psycopg.Error as error:
-            meant = self._meaning(error)
+            meant = self._translate(error)
             if not isinstance(meant, RefusedError):
                 self._give_up()
             raise meant from error
@@ -99,14 +99,14 @@ class Database:
             raise
         except Exception as error:  # a server that lies can make the client library fail in any way
             self._give_up()
-            raise self._trouble(error) from error
+            raise self._connection_error(error) from error
 
     def _give_up(self) -> None:
         if self._session is not None:
             self._session.end()
             self._session = None
 
-    def _meaning(self, error: psycopg.Error) -> SourceError:
+    def _translate(self, error: psycopg.Error) -> SourceError:
         why = _first_line(error)
         if error.sqlstate == "53300" or any(words in why for words in _FULL):
             return FullError(self.source, f"has no connection left for {APPLICATION}: {why}")
@@ -114,10 +114,10 @@ class Database:
             return self._late()
         lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
         if lost and (error.sqlstate is None or error.sqlstate[:2] in ("08", "57")):
-            return self._trouble(error)
+            return self._connection_error(error)
         return RefusedError(self.source, f"does not answer this: {why}")
 
-    def _trouble(self, error: Exception) -> SourceError:
+    def _connection_error(self, error: Exception) -> SourceError:
         if isinstance(error, LateError):
             return self._late()
         if isinstance(error, TooMuchError):
@@ -152,7 +152,7 @@ class _Session:
         self._calls = BoundedCalls("postgres")
         self._connection: _Guarded | None = None
 
-    def ask(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> Answer:
+    def ask(self, statement: sql.Composed, parameters: Mapping[str, str], most: int, deadline: float) -> StatementRows:
         """Raises what ``psycopg`` raises, ``LateError`` and ``TooMuchError``."""
         bounded = sql.SQL("SELECT /* {} */ * FROM (\n{}\n) AS answer LIMIT {}").format(
             sql.SQL(APPLICATION), statement, sql.Literal(most + 1)
@@ -164,7 +164,7 @@ class _Session:
         """Cut the connection."""
         self._calls.end(self._close)
 
-    def _answer(self, statement: sql.Composed, parameters: Mapping[str, str], most: int) -> Answer:
+    def _answer(self, statement: sql.Composed, parameters: Mapping[str, str], most: int) -> StatementRows:
         connection = self._connected()
         connection.may_receive(2 * self._limits.bytes + OVERHEAD)
         found: list[tuple[Cell, ...]] = []
@@ -181,7 +181,7 @@ class _Session:
         finally:
             if not connection.closed:
                 connection.rollback()
-        return Answer(names, tuple(found[:most]), len(found) > most)
+        return StatementRows(names, tuple(found[:most]), len(found) > most)
 
     def _connected(self) -> _Guarded:
         if self._connection is None or self._connection.closed:

@@ -7,13 +7,13 @@ import struct
 from urllib.parse import urlsplit
 
 from revelio.errors import SourceError
-from revelio.tools.probe import TIMEOUT_S, Probe, Seen
+from revelio.tools.probe import TIMEOUT_S, Probe, ProbeResult
 
 _TLS = struct.pack("!II", 8, 80877103)
 """SSLRequest of PostgreSQL's protocol: a server says S or N, and logs nothing."""
 
 
-def _look(url: str) -> Seen:
+def _look(url: str) -> ProbeResult:
     place = urlsplit(url)
     try:
         with socket.create_connection((place.hostname, place.port or 5432), TIMEOUT_S) as connection:
@@ -24,7 +24,7 @@ def _look(url: str) -> Seen:
         raise SourceError("postgres", f"nothing answers at {place.hostname}: {error}") from error
     if said not in (b"S", b"N"):
         raise SourceError("postgres", f"{place.hostname} does not answer like PostgreSQL; is its url right?")
-    return Seen("PostgreSQL: put in a user that may read pg_stat_activity (role pg_monitor)", False)
+    return ProbeResult("PostgreSQL: put in a user that may read pg_stat_activity (role pg_monitor)", False)
 
 
 PROBES = {"postgres": Probe((5432,), "postgresql://USER:PASSWORD@{}/DATABASE", look=_look)}

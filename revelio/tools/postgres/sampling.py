@@ -11,7 +11,7 @@ from revelio.errors import SourceError
 from revelio.tools.postgres.connection import APPLICATION, Database, RefusedError
 from revelio.tools.postgres.sql import query_of
 from revelio.tools.samples import Sample
-from revelio.tools.statements import Answer
+from revelio.tools.statements import StatementRows
 
 MAX_FIGURES = 2_000
 _AGE = "SELECT 'all', extract(epoch FROM clock_timestamp() - coalesce(stats_reset, pg_postmaster_start_time()))"
@@ -59,7 +59,7 @@ class PostgresSampler:
             return self.name
         return f"{self.name}: {name}" if kind == "table" else name
 
-    def _asked(self, metrics: tuple[Metric, ...], deadline: float) -> Answer:
+    def _asked(self, metrics: tuple[Metric, ...], deadline: float) -> StatementRows:
         return self._database.ask(_together(metrics), {}, MAX_FIGURES, deadline)
 
     def _has(self, metric: Metric, deadline: float) -> bool:

@@ -13,7 +13,7 @@ _MATRIX = TypeAdapter(list[tuple[dict[str, str], list[tuple[float, str]]]])
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PromSeries:
     """One series: its labels and its points, of which those that are no numbers are left out."""
 
     labels: dict[str, str]
@@ -21,7 +21,7 @@ class Answer:
     values: tuple[float, ...]
 
 
-def matrix(source: str, answer: object) -> list[Answer]:
+def matrix(source: str, answer: object) -> list[PromSeries]:
     """The series of an answer; ``SourceError`` when it is none."""
     try:
         if not isinstance(answer, dict) or answer["status"] != "success" or answer["data"]["resultType"] != "matrix":
@@ -43,6 +43,6 @@ def vector(source: str, answer: object) -> list[tuple[dict[str, str], float]]:
     return [row for row in rows if not math.isnan(row[1])]
 
 
-def _points(labels: dict[str, str], points: list[tuple[float, str]]) -> Answer:
+def _points(labels: dict[str, str], points: list[tuple[float, str]]) -> PromSeries:
     kept = [(t, v) for t, text in points if math.isfinite(t) and math.isfinite(v := float(text))]
-    return Answer(labels, tuple(t for t, _ in kept), tuple(v for _, v in kept))
+    return PromSeries(labels, tuple(t for t, _ in kept), tuple(v for _, v in kept))

@@ -14,7 +14,7 @@ from revelio.errors import SourceError
 from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope
 from revelio.tools.prometheus import promql
-from revelio.tools.prometheus.answers import Answer
+from revelio.tools.prometheus.answers import PromSeries
 from revelio.tools.prometheus.snapshot import AT_ONCE, Range
 from revelio.types import Entity, Query, QueryTemplate, Series
 
@@ -35,7 +35,7 @@ _MARK = "revelio_question"
 log = logging.getLogger(__name__)
 
 
-class ImportedQuestions:
+class ImportedSeries:
     """The imported questions of one Prometheus. Safe to share between threads.
 
     Of many, each snapshot reads ``REQUESTS`` x ``TOGETHER``: those that returned something before, then those that wait.
@@ -73,7 +73,7 @@ class ImportedQuestions:
         return waiting[: REQUESTS * TOGETHER]
 
 
-def _ask(ask: Range, some: Sequence[QueryTemplate], rate_s: float, scope: Scope) -> list[tuple[QueryTemplate, list[Answer]]]:
+def _ask(ask: Range, some: Sequence[QueryTemplate], rate_s: float, scope: Scope) -> list[tuple[QueryTemplate, list[PromSeries]]]:
     texts = {t.id: _text(t, rate_s, scope) for t in some}
     if len(some) > 1:
         marked = " or ".join(f'label_replace({texts[t.id]}, "{_MARK}", "{i}", "", "")' for i, t in enumerate(some))
@@ -95,7 +95,7 @@ def _text(template: QueryTemplate, rate_s: float, scope: Scope) -> str:
     return f"({promql.filled(Query(QueryTemplate(template.id, template.tool, template.title, '', body)), scope)})"
 
 
-def _series(template: QueryTemplate, answers: Iterable[Answer], profile: Profile) -> Iterable[Series]:
+def _series(template: QueryTemplate, answers: Iterable[PromSeries], profile: Profile) -> Iterable[Series]:
     """One series for each thing that the placeholders can stand for; of several the one that comes first."""
     labels = [blank.name for blank in template.blanks]
     known: set[Entity] = set()

@@ -16,7 +16,7 @@ from revelio.errors import SourceError
 from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope
 from revelio.tools.prometheus import promql
-from revelio.tools.prometheus.answers import Answer
+from revelio.tools.prometheus.answers import PromSeries
 from revelio.tools.prometheus.open_series import OpenSeries, is_counter, label_of, where_of
 from revelio.tools.prometheus.snapshot import AT_ONCE, Range
 from revelio.types import Entity, Series
@@ -52,7 +52,7 @@ _FOUND, _MARK = "revelio_metric", "revelio_series"
 _LEFT_OUT = (
     ".*_bucket|.*_created|.*_info|.*_timestamp_seconds|ALERTS.*|scrape_.*|up|prometheus_.*|promhttp_.*"
     "|process_.*|go_.*|python_gc_.*|nodejs_gc_.*|net_conntrack_.*|node_(memory|sockstat|netstat|softnet|schedstat|timex)_.*"
-    "|.*_(exporter|collector)_.*|.*_scrape_(duration|error|collector).*"
+    "|.*_(exporter|collector)_.*|.*_scrape_(.*_)?(duration|error|collector).*"
 )
 
 log = logging.getLogger(__name__)
@@ -188,9 +188,9 @@ def reread(ask: Range, parts: Sequence[OpenSeries], profile: Profile, step_s: fl
     return tuple(_merged(parts, ask(text)))
 
 
-def _merged(parts: Sequence[OpenSeries], answers: Iterable[Answer]) -> Iterable[Series]:
+def _merged(parts: Sequence[OpenSeries], answers: Iterable[PromSeries]) -> Iterable[Series]:
     """Of several names of a component the one with most points."""
-    best: dict[int, Answer] = {}
+    best: dict[int, PromSeries] = {}
     for answer in answers:
         index = int(answer.labels.get(_MARK, "-1"))
         if answer.times and len(answer.times) > len(best[index].times if index in best else ()):

@@ -7,7 +7,7 @@ from typing import Any
 
 from revelio.errors import SourceError
 from revelio.tools.fetch import Fetcher, StatusError
-from revelio.tools.probe import Probe, Seen, over_http
+from revelio.tools.probe import Probe, ProbeResult, over_http
 
 _SHOWN = 200
 _PROJECTS = ("project", "namespace", "container_label_com_docker_compose_project")
@@ -17,16 +17,16 @@ _COUNTED = "up|container_last_seen|kube_pod_info"
 _GRAFANA = "prometheus"
 
 
-def _look(title: str, fetch: Fetcher) -> Seen:
+def _look(title: str, fetch: Fetcher) -> ProbeResult:
     version = str(_data(fetch, "/api/v1/status/buildinfo")["version"])
     projects = {name: 1 for label in _PROJECTS for name in _values(fetch, label) if not name.startswith("kube-")}
     projects |= {name: count for name, count in _parts(fetch).items() if name in projects}
     services = tuple(str(name) for name in _data(fetch, "/api/v1/label/service/values")[:_SHOWN])
     named = f", {len(services)} services" if services else ""
-    return Seen(f"{title} {version}{named}", True, projects, services)
+    return ProbeResult(f"{title} {version}{named}", True, projects, services)
 
 
-def _victoria(fetch: Fetcher) -> Seen:
+def _victoria(fetch: Fetcher) -> ProbeResult:
     if "VictoriaMetrics" not in fetch.text("/"):
         raise SourceError("victoriametrics", f"{fetch.url} does not answer like VictoriaMetrics; is its url right?")
     return _look("VictoriaMetrics, as Prometheus", fetch)

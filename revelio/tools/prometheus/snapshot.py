@@ -13,7 +13,7 @@ from revelio.errors import SourceError
 from revelio.support.telemetry import Workers
 from revelio.tools.base import Scope
 from revelio.tools.prometheus import promql
-from revelio.tools.prometheus.answers import Answer
+from revelio.tools.prometheus.answers import PromSeries
 from revelio.types import Entity, Query, QueryTemplate, Series
 
 REQUESTS = 12
@@ -22,12 +22,12 @@ REQUESTS = 12
 AT_ONCE = 4
 _SIGNAL = "revelio_reading"
 
-Range = Callable[[str], list[Answer]]
+Range = Callable[[str], list[PromSeries]]
 """Asks for the series of a query over baseline and window."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SnapshotQuery:
     """One query of a snapshot: what it gives and, for a signal, by which rule."""
 
     metric: str
@@ -38,7 +38,7 @@ class Reading:
     merge: str = "max"
 
 
-def readings(profile: Profile, own: Iterable[Metric], scope: Scope, step_s: float) -> list[Reading]:
+def readings(profile: Profile, own: Iterable[Metric], scope: Scope, step_s: float) -> list[SnapshotQuery]:
     """What a snapshot asks: the signals of the profile, and the metrics of one's own catalog that bring a query."""
     found = [
         _reading(profile, signals()[name], use, rule, scope, step_s)
@@ -46,12 +46,12 @@ def readings(profile: Profile, own: Iterable[Metric], scope: Scope, step_s: floa
         for use, rule in pairs
     ]
     return found + [
-        Reading(m.name, m.entity, m.unit, promql.filled(_query(m.name, m.query), scope), (m.label,)) for m in own if m.query
+        SnapshotQuery(m.name, m.entity, m.unit, promql.filled(_query(m.name, m.query), scope), (m.label,)) for m in own if m.query
     ]
 
 
 def read(
-    ask: Range, wanted: Sequence[Reading], profile: Profile, requests: int = REQUESTS
+    ask: Range, wanted: Sequence[SnapshotQuery], profile: Profile, requests: int = REQUESTS
 ) -> tuple[tuple[Series, ...], tuple[str, ...]]:
     """The series of all readings, and sentences on those that are left out; ``SourceError`` when none of them can be had.
 
@@ -92,15 +92,15 @@ def _component(entity: Entity) -> str:
     return entity.name.partition("->")[0].partition(SEPARATOR)[0]
 
 
-def reread(ask: Range, wanted: Sequence[Reading], profile: Profile, requests: int) -> tuple[Series, ...]:
+def reread(ask: Range, wanted: Sequence[SnapshotQuery], profile: Profile, requests: int) -> tuple[Series, ...]:
     """The series of readings that gave data before, at another time; ``SourceError`` when one of the requests fails."""
     return _series(_asked(lambda some: _together(ask, some), wanted, requests), profile)
 
 
-_Answered = list[tuple[Reading, list[Answer] | SourceError]]
+_Answered = list[tuple[SnapshotQuery, list[PromSeries] | SourceError]]
 
 
-def _asked(ask: Callable[[Sequence[Reading]], _Answered], wanted: Sequence[Reading], requests: int) -> _Answered:
+def _asked(ask: Callable[[Sequence[SnapshotQuery]], _Answered], wanted: Sequence[SnapshotQuery], requests: int) -> _Answered:
     """All readings, some in each request."""
     size = max(1, math.ceil(len(wanted) / requests))
     parts = [wanted[i : i + size] for i in range(0, len(wanted), size)]
@@ -118,16 +118,16 @@ def _series(answered: _Answered, profile: Profile) -> tuple[Series, ...]:
     return tuple(found.values())
 
 
-def _reading(profile: Profile, signal: Signal, use: Use, rule: Rule, scope: Scope, step_s: float) -> Reading:
+def _reading(profile: Profile, signal: Signal, use: Use, rule: Rule, scope: Scope, step_s: float) -> SnapshotQuery:
     text = promql.filled(_query(signal.name, overview(profile, use, rule, step_s)), scope)
-    return Reading(signal.name, signal.entity, signal.unit, text, entity_labels(use, rule), signal.merge)
+    return SnapshotQuery(signal.name, signal.entity, signal.unit, text, entity_labels(use, rule), signal.merge)
 
 
 def _query(name: str, text: str) -> Query:
     return Query(QueryTemplate(name, "prometheus", name, "", text))
 
 
-def _patiently(ask: Range, some: Sequence[Reading]) -> _Answered:
+def _patiently(ask: Range, some: Sequence[SnapshotQuery]) -> _Answered:
     if len(some) > 1:
         try:
             return _together(ask, some)
@@ -136,13 +136,13 @@ def _patiently(ask: Range, some: Sequence[Reading]) -> _Answered:
     return [(reading, _alone(ask, reading)) for reading in some]
 
 
-def _together(ask: Range, some: Sequence[Reading]) -> _Answered:
+def _together(ask: Range, some: Sequence[SnapshotQuery]) -> _Answered:
     marked = " or ".join(f'label_replace({r.text}, "{_SIGNAL}", "{i}", "", "")' for i, r in enumerate(some))
     answers = ask(marked)
     return [(r, [a for a in answers if a.labels.get(_SIGNAL) == str(i)]) for i, r in enumerate(some)]
 
 
-def _alone(ask: Range, reading: Reading) -> list[Answer] | SourceError:
+def _alone(ask: Range, reading: SnapshotQuery) -> list[PromSeries] | SourceError:
     try:
         return ask(reading.text)
     except SourceError as error:
@@ -150,10 +150,10 @@ def _alone(ask: Range, reading: Reading) -> list[Answer] | SourceError:
 
 
 def _by_entity(
-    reading: Reading, answers: Iterable[Answer], profile: Profile
+    reading: SnapshotQuery, answers: Iterable[PromSeries], profile: Profile
 ) -> Iterable[tuple[Entity, tuple[float, ...], tuple[float, ...]]]:
     """The answers by the entity that their labels name; several names of one entity are merged."""
-    named: dict[str, list[Answer]] = {}
+    named: dict[str, list[PromSeries]] = {}
     for answer in answers:
         parts = [profile.identity.component(label, answer.labels.get(label, "")) for label in reading.labels]
         if answer.times and all(parts):

@@ -24,13 +24,13 @@ from revelio.tools.discovery.store import Profiles
 from revelio.tools.fetch import Fetcher
 from revelio.tools.history import History, observed
 from revelio.tools.prometheus import earlier, promql
-from revelio.tools.prometheus.answers import Answer, matrix, vector
+from revelio.tools.prometheus.answers import PromSeries, matrix, vector
 from revelio.tools.prometheus.earlier import with_earlier
-from revelio.tools.prometheus.imported import ImportedQuestions
+from revelio.tools.prometheus.imported import ImportedSeries
 from revelio.tools.prometheus.open_metrics import OpenMetrics
 from revelio.tools.prometheus.open_metrics import reread as reread_open
 from revelio.tools.prometheus.open_series import OpenSeries
-from revelio.tools.prometheus.snapshot import AT_ONCE, Range, Reading, read, readings, reread, zero_filled
+from revelio.tools.prometheus.snapshot import AT_ONCE, Range, SnapshotQuery, read, readings, reread, zero_filled
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.types import Alias, Direction, Entity, Evidence, Query, QueryTemplate, Result, Series, Window
 
@@ -80,7 +80,7 @@ class Prometheus:
         self._fetch = Fetcher(spec.name, backend, limits)
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._profiles = Profiles(backend)
-        self._imported = ImportedQuestions(spec.templates)
+        self._imported = ImportedSeries(spec.templates)
         self._open = OpenMetrics()
         self._since: SingleFlightCache[float | None] = SingleFlightCache(_SCOPES, _SCOPES_S)
         self._left_out: dict[str, tuple[str, ...]] = {}
@@ -131,7 +131,7 @@ class Prometheus:
         )
 
     def _each_scrape(
-        self, found: Sequence[Series], wanted: Sequence[Reading], profile: Profile, step_s: float, scope: Scope
+        self, found: Sequence[Series], wanted: Sequence[SnapshotQuery], profile: Profile, step_s: float, scope: Scope
     ) -> tuple[Series, ...]:
         """The series, those of presence with every scrape of the window: what is on or off must not fall between two points."""
         there = {s.metric for s in found if is_presence(s.metric)}
@@ -237,7 +237,7 @@ class Prometheus:
     def _asker(self, scope: Scope, step_s: float) -> Range:
         return lambda text: self._range(text, scope, step_s)
 
-    def _range(self, text: str, scope: Scope, step_s: float) -> list[Answer]:
+    def _range(self, text: str, scope: Scope, step_s: float) -> list[PromSeries]:
         """Series on a grid that all signals share; points that are not numbers are left out."""
         start = math.ceil(scope.baseline.start / step_s) * step_s
         form = {

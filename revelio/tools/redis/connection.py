@@ -90,7 +90,7 @@ class Server:
             raise
         except Exception as error:  # a server that lies can make the client library fail in any way
             self._give_up()
-            raise self._trouble(error) from error
+            raise self._connection_error(error) from error
 
     @property
     def place(self) -> str:
@@ -121,7 +121,7 @@ class Server:
         except ValueError:
             raise SourceError(self.source, "its url cannot be read; it looks like redis://USER:PASSWORD@HOST:6379/0") from None
 
-    def _trouble(self, error: Exception) -> SourceError:
+    def _connection_error(self, error: Exception) -> SourceError:
         if isinstance(error, LateError | redis.TimeoutError):
             return self._late()
         if isinstance(error, TooMuchError):

@@ -6,10 +6,10 @@ import socket
 from urllib.parse import urlsplit
 
 from revelio.errors import SourceError
-from revelio.tools.probe import TIMEOUT_S, Probe, Seen
+from revelio.tools.probe import TIMEOUT_S, Probe, ProbeResult
 
 
-def _look(url: str) -> Seen:
+def _look(url: str) -> ProbeResult:
     place = urlsplit(url)
     try:
         with socket.create_connection((place.hostname, place.port or 6379), TIMEOUT_S) as connection:
@@ -19,10 +19,10 @@ def _look(url: str) -> Seen:
     except OSError as error:
         raise SourceError("redis", f"nothing answers at {url}: {error}") from error
     if said.startswith((b"-NOAUTH", b"-ERR operation not permitted")):
-        return Seen("Redis that wants a password: put it in as redis://:PASSWORD@HOST:PORT/0", False)
+        return ProbeResult("Redis that wants a password: put it in as redis://:PASSWORD@HOST:PORT/0", False)
     if not said.startswith(b"+PONG"):
         raise SourceError("redis", f"{url} does not answer like Redis; is its url right?")
-    return Seen("Redis")
+    return ProbeResult("Redis")
 
 
 PROBES = {"redis": Probe((6379,), "redis://{}/0", look=_look)}

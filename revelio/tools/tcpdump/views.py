@@ -29,14 +29,14 @@ Rows = list[tuple[Cell, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Inventory:
+class Hosts:
     """The system's hosts, and its edges from the one who connects to the one who answers."""
 
     hosts: tuple[str, ...]
     edges: tuple[tuple[str, str], ...]
 
 
-def inventory(traffic: Traffic) -> Inventory:
+def inventory(traffic: Traffic) -> Hosts:
     """Those with most packets, in the order of their names. Where any host has a name, an address without one is outside."""
     packets: dict[str, int] = defaultdict(int)
     calls: dict[tuple[str, str], int] = defaultdict(int)
@@ -51,7 +51,7 @@ def inventory(traffic: Traffic) -> Inventory:
     hosts = sorted(inside, key=lambda h: (-packets.get(h, 0), h))[:MAX_HOSTS]
     # A server without a name stays the end of an edge: it may be the fault.
     edges = sorted((e for e in calls if e[0] in inside), key=lambda e: (-calls[e], e))[:MAX_EDGES]
-    return Inventory(tuple(sorted(hosts)), tuple(sorted(edges)))
+    return Hosts(tuple(sorted(hosts)), tuple(sorted(edges)))
 
 
 @lru_cache(maxsize=10_000)

@@ -18,7 +18,7 @@ from revelio.tools.links import encodable
 from revelio.tools.tempo.traces import parse_trace
 from revelio.tools.traces.model import Trace
 from revelio.tools.traces.tool import TraceTool, through
-from revelio.tools.traces.views import Fetched, Question
+from revelio.tools.traces.views import Fetched, TraceQuestion
 from revelio.types import Query, Window
 
 SEARCHED = 200
@@ -52,7 +52,7 @@ class Tempo(TraceTool):
             raise SourceError(self.name, f"{self.backend.url} does not answer like Tempo; is its url right?")
         return sorted(str(n) for n in names or [] if not _OWN.fullmatch(str(n)))
 
-    def fresh(self, question: Question, service: str, window: Window, most: int) -> Fetched:
+    def fresh(self, question: TraceQuestion, service: str, window: Window, most: int) -> Fetched:
         """A sample of the traces that a search finds: as many as are asked for, or answer in time."""
         answer = self._fetch.get("/api/search", self._params(question, service, window))
         listed = answer.get("traces") if isinstance(answer, dict) else None
@@ -103,7 +103,7 @@ class Tempo(TraceTool):
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SourceError(self.name, f"answered in a form that is not Tempo's: {type(error).__name__}: {error}") from error
 
-    def _params(self, question: Question, service: str, window: Window) -> dict[str, str]:
+    def _params(self, question: TraceQuestion, service: str, window: Window) -> dict[str, str]:
         tags = {"service.name": service, **dict(question.tags)}
         if question.operation:
             tags["name"] = question.operation
@@ -115,7 +115,7 @@ class Tempo(TraceTool):
         return params | {"start": str(math.floor(window.start)), "end": str(math.ceil(window.end))}
 
 
-def _traceql(question: Question, service: str | None) -> str:
+def _traceql(question: TraceQuestion, service: str | None) -> str:
     wanted = [] if service is None else [f"resource.service.name={_text(service)}"]
     if question.operation:
         wanted.append(f"name={_text(question.operation)}")

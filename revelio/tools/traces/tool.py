@@ -20,7 +20,7 @@ from revelio.tools.placeholders import tree
 from revelio.tools.single_flight_cache import SingleFlightCache
 from revelio.tools.traces import views
 from revelio.tools.traces.model import TraceSpan, figures
-from revelio.tools.traces.views import Fetched, Question, Sample, divide
+from revelio.tools.traces.views import Fetched, TraceQuestion, TraceSample, divide
 from revelio.types import Entity, Evidence, Query, Result, SpanStat, Window
 
 ENOUGH_SPANS = 30
@@ -70,7 +70,7 @@ class TraceTool(ABC):
         """The names of the services that have sent spans."""
 
     @abstractmethod
-    def fresh(self, question: Question, service: str, window: Window, most: int) -> Fetched:
+    def fresh(self, question: TraceQuestion, service: str, window: Window, most: int) -> Fetched:
         """Traces through a service that began in a window, asked for now."""
 
     def prepare(self, service: str, window: Window) -> None:
@@ -117,7 +117,7 @@ class TraceTool(ABC):
         """Close the connections."""
         self._fetch.close()
 
-    def question(self, query: Query, scope: Scope) -> Question:
+    def question(self, query: Query, scope: Scope) -> TraceQuestion:
         """What a body asks; ``SourceError`` when it is none."""
         body = tree(query, scope)
         unknown = sorted(body.keys() - {"view", "service", "operation", "peer", "min_duration", "tags"})
@@ -136,7 +136,7 @@ class TraceTool(ABC):
         peer = body.get("peer")
         tags = body.get("tags")
         pairs = tuple((str(k), str(v)) for k, v in tags.items()) if isinstance(tags, dict) else ()
-        return Question(view, service, operation, None if peer is None else str(peer), least, pairs)
+        return TraceQuestion(view, service, operation, None if peer is None else str(peer), least, pairs)
 
     def _observed(self, scope: Scope, service: str | None, most: int) -> Scope:
         """The scope with the part of its baseline in which the store received traces."""
@@ -148,7 +148,7 @@ class TraceTool(ABC):
         service = service or next(iter(sorted(self._entries) or self.services()), None)
         if service is None:
             return None
-        question = Question("all", service)
+        question = TraceQuestion("all", service)
         found = self._fetched(question, service, past, most).traces
         first = min(found, key=lambda t: t.start, default=None)
         if first is not None:
@@ -157,7 +157,7 @@ class TraceTool(ABC):
         older = self._fetched(question, service, Window(past.start - LOOK_BACK_S, past.start), 1).traces
         return History(min((t.start for t in older), default=None))
 
-    def _about(self, question: Question, scope: Scope) -> tuple[Sample, Sample]:
+    def _about(self, question: TraceQuestion, scope: Scope) -> tuple[TraceSample, TraceSample]:
         before, now = Fetched(), Fetched()
         for service in through(question):
             before, now = self._pair(question, service, scope, self.run_traces)
@@ -165,12 +165,12 @@ class TraceTool(ABC):
                 break
         return divide(before, now, scope)
 
-    def _pair(self, question: Question, service: str, scope: Scope, most: int) -> tuple[Fetched, Fetched]:
+    def _pair(self, question: TraceQuestion, service: str, scope: Scope, most: int) -> tuple[Fetched, Fetched]:
         with Workers(max_workers=2) as pool:
             older, newer = pool.map(lambda w: self._fetched(question, service, w, most), (scope.baseline, scope.window))
         return older, newer
 
-    def _fetched(self, question: Question, service: str, window: Window, most: int) -> Fetched:
+    def _fetched(self, question: TraceQuestion, service: str, window: Window, most: int) -> Fetched:
         if question.operation:
             whole = self._fetched(replace(question, operation=None), service, window, most)
             if whole.whole or sum(question.holds(s) for t in whole.traces for s in t.spans) >= ENOUGH_SPANS:
@@ -181,7 +181,7 @@ class TraceTool(ABC):
         key, settled = f"{asked!r} {window} {most}", time.time() > window.end + SETTLED_S
         return cache.get_or_call(key, lambda: self.fresh(question, service, window, most), keep=settled)
 
-    def _everything(self, scope: Scope) -> tuple[Sample, Sample]:
+    def _everything(self, scope: Scope) -> tuple[TraceSample, TraceSample]:
         """Traces of the whole system: of the services where requests come in, and of those that no such trace went through.
 
         At most ``MOST_SERVICES`` of them, and as many as answer in time: those of the last time first, then by name.
@@ -195,7 +195,7 @@ class TraceTool(ABC):
             if asked and time.monotonic() > enough:
                 break
             self.prepare(service, scope.window)
-            older, newer = self._pair(Question("all", service), service, scope, self.snapshot_traces)
+            older, newer = self._pair(TraceQuestion("all", service), service, scope, self.snapshot_traces)
             before, now = before.joined(older), now.joined(newer)
             asked.add(service)
         self._entries = _entries(before) | _entries(now)
@@ -209,7 +209,7 @@ class TraceTool(ABC):
         return next((s for s in waiting if s in entries), None) or next((s for s in waiting if s not in seen), None)
 
 
-def through(question: Question) -> tuple[str, ...]:
+def through(question: TraceQuestion) -> tuple[str, ...]:
     """Services whose traces hold what is asked, each to be tried where the one before sends no spans.
 
     Fewer traces go through who is called than through who calls, and where one request makes hundreds of calls only a few
@@ -229,7 +229,7 @@ def _entries(fetched: Fetched) -> frozenset[str]:
     return frozenset(span.service for trace in fetched.traces for span in trace.spans if span.parent is None)
 
 
-def _stats(before: Sample, now: Sample) -> tuple[SpanStat, ...]:
+def _stats(before: TraceSample, now: TraceSample) -> tuple[SpanStat, ...]:
     older, newer = _grouped(before), _grouped(now)
     stats = []
     for entity in _weightiest(older, newer):
@@ -246,7 +246,7 @@ def _stats(before: Sample, now: Sample) -> tuple[SpanStat, ...]:
     return tuple(stats)
 
 
-def _grouped(sample: Sample) -> dict[Entity, list[TraceSpan]]:
+def _grouped(sample: TraceSample) -> dict[Entity, list[TraceSpan]]:
     groups: dict[Entity, list[TraceSpan]] = defaultdict(list)
     for span in sample.spans:
         if (entity := span.entity) is not None:

@@ -24,7 +24,7 @@ MORE_CALLS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TraceQuestion:
     """One look at traces: which are asked for (of every service where none is named), and what is read from them."""
 
     view: str
@@ -44,7 +44,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Sample:
+class TraceSample:
     """Spans that ended in one window, and all traces read."""
 
     traces: tuple[Trace, ...] = ()
@@ -59,7 +59,7 @@ class Sample:
         """How many spans there are in the whole window, by those that were read of them."""
         return sum(self.weights[s.trace] for s in spans)
 
-    def about(self, question: Question) -> list[TraceSpan]:
+    def about(self, question: TraceQuestion) -> list[TraceSpan]:
         """The spans that the question is about."""
         return [s for s in self.spans if question.holds(s)]
 
@@ -94,7 +94,7 @@ class Fetched:
         return Fetched(tuple(by_id.values()))
 
 
-def divide(older: Fetched, newer: Fetched, scope: Scope) -> tuple[Sample, Sample]:
+def divide(older: Fetched, newer: Fetched, scope: Scope) -> tuple[TraceSample, TraceSample]:
     """Baseline and window, every span in the one in which it ended: what was held up in the window began before it.
 
     Spans that ended later were not known at the window's end and are left out.
@@ -103,10 +103,10 @@ def divide(older: Fetched, newer: Fetched, scope: Scope) -> tuple[Sample, Sample
     spans = [s for t in traces for s in t.spans]
     before = tuple(s for s in spans if scope.baseline.start <= s.end < scope.window.start)
     now = tuple(s for s in spans if scope.window.start <= s.end <= scope.window.end)
-    return Sample(traces, before), Sample(traces, now)
+    return TraceSample(traces, before), TraceSample(traces, now)
 
 
-def slow(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+def slow(question: TraceQuestion, before: TraceSample, now: TraceSample, scope: Scope) -> Result:
     """Durations by operation, now and before, and the trace with the slowest span."""
     older, newer = _by_operation(before.about(question)), _by_operation(now.about(question))
     if not newer:
@@ -132,7 +132,7 @@ def slow(question: Question, before: Sample, now: Sample, scope: Scope) -> Resul
     )
 
 
-def errors(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+def errors(question: TraceQuestion, before: TraceSample, now: TraceSample, scope: Scope) -> Result:
     """Failed spans, how many now and before, and one failed trace."""
     older = [s for s in before.about(question) if s.error]
     newer = [s for s in now.about(question) if s.error]
@@ -152,7 +152,7 @@ def errors(question: Question, before: Sample, now: Sample, scope: Scope) -> Res
     )
 
 
-def long(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+def long(question: TraceQuestion, before: TraceSample, now: TraceSample, scope: Scope) -> Result:
     """Traces over the duration that was asked for."""
     longest = sorted(_ended(now, scope.window), key=lambda t: -t.duration_ms)
     count, past = (sum(t.weight for t in of) for of in (longest, _ended(before, scope.baseline)))
@@ -174,7 +174,7 @@ def long(question: Question, before: Sample, now: Sample, scope: Scope) -> Resul
     )
 
 
-def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+def own_time(question: TraceQuestion, before: TraceSample, now: TraceSample, scope: Scope) -> Result:
     """Self time: by operation of one service, or by service when none was named."""
     older, newer = _own(question, before), _own(question, now)
     if not newer:
@@ -204,7 +204,7 @@ def own_time(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     )
 
 
-def repeated(question: Question, before: Sample, now: Sample, scope: Scope) -> Result:
+def repeated(question: TraceQuestion, before: TraceSample, now: TraceSample, scope: Scope) -> Result:
     """How many such spans one trace has, by the request that it began with: what is asked for row by row is asked for often."""
     older, newer = _each(question, before, scope.baseline), _each(question, now, scope.window)
     called = {name: traces for name, traces in newer.items() if any(traces.values())}
@@ -234,15 +234,15 @@ def repeated(question: Question, before: Sample, now: Sample, scope: Scope) -> R
     )
 
 
-View = Callable[[Question, Sample, Sample, Scope], Result]
+View = Callable[[TraceQuestion, TraceSample, TraceSample, Scope], Result]
 VIEWS: dict[str, View] = {"slow": slow, "errors": errors, "long": long, "own_time": own_time, "repeated": repeated}
 
 
-def _ended(sample: Sample, window: Window) -> list[Trace]:
+def _ended(sample: TraceSample, window: Window) -> list[Trace]:
     return [t for t in sample.traces if window.start <= t.start + t.duration_ms / 1000.0 < window.end]
 
 
-def _each(question: Question, sample: Sample, window: Window) -> dict[str, dict[str, int]]:
+def _each(question: TraceQuestion, sample: TraceSample, window: Window) -> dict[str, dict[str, int]]:
     """By request, and by trace: how many spans of it the question is about."""
     groups: dict[str, dict[str, int]] = defaultdict(dict)
     for trace in _ended(sample, window):
@@ -262,7 +262,7 @@ def _by_operation(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
     return groups
 
 
-def _own(question: Question, sample: Sample) -> dict[str, list[TraceSpan]]:
+def _own(question: TraceQuestion, sample: TraceSample) -> dict[str, list[TraceSpan]]:
     if question.service is not None:
         return _by_operation(s for s in sample.about(question) if not s.calls)
     traced = {s.service for s in sample.spans}

@@ -11,7 +11,7 @@ import numpy as np
 from revelio.ranker.fit_head import TrainingExample
 from revelio.ranker.head import Head
 from revelio.ranker.scoring import Ranking
-from revelio.ranker.versions import Comparison, Figures
+from revelio.ranker.versions import Comparison, RankingFigures
 from revelio.training.evaluation.metrics import auroc
 from revelio.training.feedback.examples import Case, Judged
 
@@ -85,7 +85,7 @@ def worse(comparisons: Sequence[Comparison]) -> str:
     return "; ".join(found)
 
 
-def _share(figures: Figures, name: str) -> float:
+def _share(figures: RankingFigures, name: str) -> float:
     value = getattr(figures, name)
     return 0.0 if value is None else float(value)
 
@@ -94,7 +94,7 @@ def _ranked(example: TrainingExample, head: Head | None) -> Ranking:
     return example.ranking if head is None else head.apply(example.encoded, example.ranking)
 
 
-def _figures(rows: Sequence[tuple[str, TrainingExample, Ranking]]) -> Figures:
+def _figures(rows: Sequence[tuple[str, TrainingExample, Ranking]]) -> RankingFigures:
     ranks: dict[str, list[int]] = defaultdict(list)
     no_fault: dict[bool, list[float]] = {True: [], False: []}
     for incident, example, ranking in rows:
@@ -103,8 +103,8 @@ def _figures(rows: Sequence[tuple[str, TrainingExample, Ranking]]) -> Figures:
         if right.any():
             ranks[incident].append(int(np.flatnonzero(right[ranking.order()])[0]) + 1)
     if not ranks:
-        return Figures()
+        return RankingFigures()
     each = np.array([[np.mean(np.array(p) <= 1), np.mean(np.array(p) <= 3), np.mean(1.0 / np.array(p))] for p in ranks.values()])
     top1, top3, mrr = (round(float(v), 4) for v in each.mean(axis=0))
     separation = round(auroc(np.array(no_fault[True]), np.array(no_fault[False])), 4) if no_fault[True] else None
-    return Figures(top1=top1, top3=top3, mrr=mrr, auroc=separation)
+    return RankingFigures(top1=top1, top3=top3, mrr=mrr, auroc=separation)

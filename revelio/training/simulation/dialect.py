@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -44,7 +44,7 @@ _PRODUCTS = {
 }
 _SERVER_TOOLS = ("postgres", "mysql", "redis")
 _MASKS = ("<n>", "<n>", "<*>", "<NUM>", "{}")
-_LEVELS = ("upper", "upper", "lower", "short", "none")
+_LEVELS = ("upper", "upper", "upper", "lower", "lower", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def draw_dialect(rng: random.Random, *, held_out: bool = False) -> Dialect:
     number = WORDINGS if held_out else rng.choice((0, 0, 0, *range(1, WORDINGS)))
     foreign = number > 0 and not testbed and rng.random() < 0.4
     if foreign:
-        measures = {n: replace(m, called=_renamed(n, number)) for n, m in measures.items()}
+        measures = _foreign(measures, _renamed(used, number))
     tools = [t for t, there in (("elasticsearch", logs), ("jaeger", traces), ("containers", changes)) if there]
     tools += [*servers, *(("tcpdump",) if packets else ()), *(("prometheus",) if measures else ())]
     sources = tuple(_tool_name(t, number) if number else rng.choice(_PRODUCTS.get(t, (t,))) for t in tools)
@@ -179,13 +179,25 @@ def _used(rng: random.Random, requests: str) -> list[str]:
     return used
 
 
-@lru_cache(maxsize=10_000)
-def _renamed(signal: str, number: int) -> str:
-    """What a signal is called where no convention is followed: a usual name, or that of the first metric that stores it."""
-    usual = messages()["renamed"].get(signal, ())
-    stored = [m for c in conventions().values() for r in c.rules if r.signal == signal for m in r.metrics]
-    pool = [*usual, *dict.fromkeys(stored)] or [f"{signal}_value"]
-    return str(pool[number % len(pool)])
+def _renamed(used: Sequence[str], number: int) -> dict[str, str]:
+    """What signals are called where no convention is known to be followed: usual names, or those of metrics that store them."""
+    pools = {signal: list(usual) for signal, usual in messages()["renamed"].items()}
+    for name in used:
+        for rule in conventions()[name].rules:
+            pools.setdefault(rule.signal, []).extend(m for m in rule.metrics if m not in pools.get(rule.signal, ()))
+    return {signal: str(pool[number % len(pool)]) for signal, pool in pools.items() if pool}
+
+
+def _foreign(measures: Mapping[str, Measure], called: Mapping[str, str]) -> dict[str, Measure]:
+    """The measures by these names; of two of one kind with one name, the second has another."""
+    found: dict[str, Measure] = {}
+    taken: set[tuple[str, str]] = set()
+    for name, measure in measures.items():
+        new = called.get(name, f"{name}_value")
+        new = f"{name}_value" if (measure.kind, new) in taken else new
+        taken.add((measure.kind, new))
+        found[name] = replace(measure, called=new)
+    return found
 
 
 def _tool_name(tool: str, number: int) -> str:

@@ -14,11 +14,10 @@ from revelio.training.simulation.dialect import Dialect
 from revelio.training.simulation.faults import Fault, LineSpec, released
 from revelio.training.simulation.flow import ERROR, Flow
 from revelio.training.simulation.places import Watched
-from revelio.training.simulation.system import SERVICES, System
+from revelio.training.simulation.system import SERVICES, STORES, System
 from revelio.training.simulation.vocabulary import Line, lines, messages, names
 from revelio.types import Entity, LogPattern, StateChange, Window
 
-_SHORT = {"debug": "D", "info": "I", "warning": "W", "error": "E", "fatal": "F"}
 _LOUD = 40.0
 """Most failures a second that a component logs."""
 _SELDOM = 0.02
@@ -42,14 +41,15 @@ def chatter(system: System, rng: random.Random) -> tuple[Chatter, ...]:
         if one.role in ("outside", "cache") or (one.role not in SERVICES and rng.random() < 0.6):
             continue
         path = system.path[one.name]
-        for line in rng.sample(lines("usual"), rng.randint(0, 3)):
+        for line in rng.sample(lines("usual" if one.role in SERVICES else "usual_of_stores"), rng.choice((0, 0, 1, 1, 2, 3))):
             rate = rng.lognormvariate(-1.5, 1.2)
             found.append(Chatter(one.name, _about(line, rng, path), rate, rate))
-        if rng.random() < 0.25:
+        if one.role in SERVICES and rng.random() < 0.25:
             rate = rng.lognormvariate(-3.0, 1.0)
             found.append(Chatter(one.name, _about(rng.choice(lines("standing")), rng, path), rate, rate))
         if rng.random() < 0.06:  # something new that means nothing
-            line = rng.choice((*lines("standing"), *lines("nightly"), *lines("usual")))
+            ever = (*lines("standing"), *lines("usual")) if one.role in SERVICES else lines("usual_of_stores")
+            line = rng.choice((*ever, *lines("nightly")))
             found.append(Chatter(one.name, _about(line, rng, path), rng.lognormvariate(-3.0, 1.0), 0.0))
     return tuple(found)
 
@@ -78,10 +78,13 @@ def written(system: System, faults: Sequence[Fault], shown: Flow, rng: random.Ra
             callers = (fault.place[0],) if isinstance(fault.place, tuple) else system.callers.get(fault.component, ())
             for at in callers if line.by == "callers" else _writers(system, fault):
                 found.append(_of_fault(system, fault, number, line, at, shown, rng))
+    said = {f.component for f in faults for line in f.lines if line.by == "callers"}
     for (caller, callee), figures in sorted(shown.calls.items()):
         runtime = system.component(caller).runtime
-        if figures.failed > _SELDOM and runtime and rng.random() < 0.8:
-            text = rng.choice(messages()["calls"][figures.reason or ERROR][runtime])
+        if figures.failed > _SELDOM and runtime and callee not in said and rng.random() < 0.8:
+            reason = figures.reason or ERROR
+            stored = system.component(callee).role in STORES
+            text = rng.choice(messages()["to_stores"][reason] if stored else messages()["calls"][reason][runtime])
             level = "error" if rng.random() < 0.8 else "warning"
             found.append(
                 Written(caller, level, text.format(peer=callee, path=system.path[caller]), min(_LOUD, figures.errors), -1)
@@ -136,7 +139,7 @@ def log_patterns(
 
 
 def _pattern(entity: Entity, level: str, text: str, now: int, before: int, first: float, dialect: Dialect) -> LogPattern:
-    said = {"upper": level.upper(), "short": _SHORT[level], "none": "unknown"}.get(dialect.levels, level)
+    said = {"upper": level.upper(), "none": "unknown"}.get(dialect.levels, level)
     return LogPattern(entity, said, text.replace("<n>", dialect.mask), now, before, first)
 
 

@@ -16,16 +16,11 @@ from revelio.training.simulation.vocabulary import names, read
 
 Shape = Literal["at_once", "growing", "now_and_then"]
 _SETTINGS = (
-    "MAX_CONNECTIONS",
-    "CACHE",
-    "UPSTREAM_TIMEOUT",
-    "FEATURE_NEW_FLOW",
-    "BATCH_SIZE",
-    "RATE_LIMIT",
-    "BACKEND_URL",
-    "REGION",
+    *(("MAX_CONNECTIONS", "100", "1"), ("FEATURE_NEW_FLOW", "off", "on"), ("BATCH_SIZE", "500", "5"), ("REGION", "eu", "us")),
+    *(("BACKEND_URL", "http://old:8080", "http://new:8081"), ("LOG_LEVEL", "info", "debug"), ("SCHEMA", "v1", "v2")),
+    *(("CACHE_TTL", "300", "0"), ("PAGE_SIZE", "50", "0"), ("STRICT_MODE", "false", "true"), ("CURRENCY", "EUR", "USD")),
 )
-_VALUES = (("on", "off"), ("1", "0"), ("v1", "v2"), ("100", "1"), ("eu", "us"), ("http://old:8080", "http://new:8081"))
+"""Settings, with values before and after."""
 _TRIES = 12
 _SLOWER, _SLOWER_MS, _FAILING = 2.0, 300.0, 0.03
 """What users notice: so many times as slow and by so many ms, or this share of failures."""
@@ -224,12 +219,12 @@ def _drawn(rng: random.Random, span: Sequence[float]) -> float:
 
 def _words(rng: random.Random, component: str) -> dict[str, str]:
     major, minor, patch = rng.randint(0, 5), rng.randint(0, 40), rng.randint(0, 9)
-    old, new = rng.choice(_VALUES)
+    setting, old, new = rng.choice(_SETTINGS)
     return {
         "image": component,
         "old": f"{major}.{minor}.{patch}",
         "new": f"{major}.{minor}.{patch + 1}" if rng.random() < 0.7 else f"{major}.{minor + 1}.0",
-        "setting": rng.choice(_SETTINGS),
+        "setting": setting,
         "old_value": old,
         "new_value": new,
         "topic": rng.choice(names()["topics"]),

@@ -169,7 +169,7 @@ def judged(case: Case, seen: Seen, queries: Sequence[Query]) -> tuple[Label, ...
         return ()
     first = case.faults[0]
     flows = case.flow(()), case.flow((first,))
-    graded = truth(case.system, case.dialect, seen.watched, 0, first, flows, seen.lines, seen.changes)
+    graded = truth(case.dialect, seen.watched, 0, first, flows, seen.lines, seen.changes)
     return labels(graded, queries, seen.evidence, case.dialect)
 
 

@@ -12,6 +12,7 @@ from revelio.training.simulation.system import SERVICES, STORES, Component, Syst
 from revelio.training.simulation.vocabulary import names
 from revelio.types import Entity
 
+_MYSQL = ("mysql", "maria")
 _ONLY_OF: dict[str, frozenset[str]] = {
     **dict.fromkeys(("gc_share", "heap_of_limit", "heap_used"), frozenset({"java", "go", "node", "dotnet"})),
     "event_loop_lag": frozenset({"node"}),
@@ -23,6 +24,8 @@ _ONLY_OF: dict[str, frozenset[str]] = {
     **dict.fromkeys(("db_has_leader", "db_leader_changes"), frozenset({"documents"})),
     **dict.fromkeys(("db_slow_queries", "db_rollbacks", "db_replication_broken"), frozenset({"sql"})),
     **dict.fromkeys(("autoscaler_at_max", "quota_used"), frozenset({"entry", "service", "worker"})),
+    **dict.fromkeys(("pg_sessions", "pg_sessions_active", "pg_sessions_waiting"), frozenset({"client"})),
+    **dict.fromkeys(("pg_sessions_idle_in_transaction", "pg_sessions_blocked_by_it"), frozenset({"client"})),
     "jobs_failed": frozenset({"worker"}),
     "certificate_expiry": frozenset({"entry", "outside", "service"}),
 }
@@ -72,13 +75,13 @@ def _parts(system: System, dialect: Dialect) -> Iterator[Watched]:
         for kind in _kinds(one, dialect, bool(sql)):
             if kind in measures or kind in ("service", "log_source", "container"):
                 yield Watched(Entity(kind, one.name), (one.name,), traits=traits, hosts=frozenset({one.host}))
-        if one.role == "sql" and "table" in measures:
+        if one.role == "sql" and "table" in measures and not one.name.startswith(_MYSQL):
             for table in names()["tables"][: 3 + len(one.name) % 5]:
                 yield Watched(Entity("table", f"{one.name}: {table}"), (one.name,), traits=traits)
     for queue, broker, worker in system.queues():
-        for kind in ("broker_queue", "consumer_group", "queue"):
+        for kind in ("broker_queue", "consumer_group") if broker.role == "broker" else ("queue",):
             if kind in measures:
-                yield Watched(Entity(kind, f"{broker}: {queue}"), (worker, broker))
+                yield Watched(Entity(kind, f"{broker.name}: {queue}"), (worker, broker.name))
 
 
 def _kinds(one: Component, dialect: Dialect, client: bool) -> Iterator[str]:
@@ -93,7 +96,7 @@ def _kinds(one: Component, dialect: Dialect, client: bool) -> Iterator[str]:
         yield from ("workload", "link", "disk")
         yield from ("host",) if packets else ()
     stores = {
-        "cache": ("cache", "redis_server"),
+        "cache": ("cache", *(() if one.name == "memcached" else ("redis_server",))),
         "broker": ("broker",),
         "search": ("search_cluster",),
         "documents": ("database",),
@@ -101,7 +104,7 @@ def _kinds(one: Component, dialect: Dialect, client: bool) -> Iterator[str]:
     yield from stores.get(role, ())
     if role == "sql":
         yield "database"
-        yield "mysql_server" if one.name.startswith(("mysql", "maria")) else "postgres_server"
+        yield "mysql_server" if one.name.startswith(_MYSQL) else "postgres_server"
     if role in STORES:
         yield "volume"
     if role == "worker":

@@ -14,6 +14,8 @@ from revelio.training.simulation.vocabulary import trades, wording
 
 K = TypeVar("K")
 WHOLE_SITE = "_site"
+_MOST_WORDS = 40
+"""Longer texts tell too much of their own system to be about another."""
 _USELESS, _UNTOUCHED, _CUT, _TYPO, _TIMED = 0.05, 0.5, 0.08, 0.25, 0.2
 _MOST_SHARED_WORDS = re.compile(
     r"\b(shop|cart|basket|parcels?|orders?|ordered|ordering|deliver\w*|postage|cards?|prices?|products?|items?|articles?|bought|buy"
@@ -71,7 +73,7 @@ def _mention(feature: str) -> re.Pattern[str] | None:
 def _moved(text: str, feature: str) -> str:
     """The text with ``{F}`` where it names its feature; "" where it does not, or says more of its system."""
     pattern = _mention(feature)
-    if pattern is None or "{" in text or not pattern.search(text):
+    if pattern is None or "{" in text or len(text.split()) > _MOST_WORDS or not pattern.search(text):
         return ""
     said = pattern.sub("{F}", text)
     return "" if _MOST_SHARED_WORDS.search(said) or said.count("{F}") > 2 else said
@@ -111,7 +113,7 @@ def _figures(rng: random.Random, text: str) -> str:
 
 
 def _timed(rng: random.Random, text: str) -> str:
-    if rng.random() >= _TIMED:
+    if rng.random() >= _TIMED or "since" in text or ":" in text:
         return text
     return _figures(rng, text.rstrip(".!? ") + str(rng.choice(wording()["times"])))
 

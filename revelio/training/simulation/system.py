@@ -115,12 +115,10 @@ class System:
         """One operation of each component, "" for none."""
         return {v.component: v.operation for v in reversed(self.visits)}
 
-    def queues(self) -> tuple[tuple[str, str, str], ...]:
-        """Name, broker and worker of each queue."""
-        brokers = [c.name for c in self.components if c.role == "broker"] or [
-            c.name for c in self.components if c.role == "cache"
-        ]
-        return tuple((queue, brokers[0] if brokers else "", visit.component) for queue, _, visit in self.background)
+    def queues(self) -> tuple[tuple[str, Component, str], ...]:
+        """Name of each queue, the broker or cache that keeps it, and its worker."""
+        keepers = sorted((c for c in self.components if c.role in ("broker", "cache")), key=lambda c: c.role)
+        return tuple((queue, keepers[0], visit.component) for queue, _, visit in self.background if keepers)
 
 
 def draw_system(rng: random.Random, name: str) -> System:
@@ -256,7 +254,7 @@ class _Builder:
     def _call(self, name: str, operation: str, count: float, loss: float, depth: int) -> Call:
         role = self.components[name].role
         if not operation and role in SERVICES:
-            noun = name.split("-", 1)[0]
+            noun = next(p for p in (*name.removesuffix("service").split("-"), name) if p not in ("app", "svc", ""))
             known = self.paths.setdefault(name, [f"GET /{noun}/{{id}}", f"POST /{noun}"])
             operation = self.rng.choice(known)
         return Call(self._visit(name, operation, depth), count, loss, self.rng.choice((1000.0, 3000.0, 5000.0, 10000.0, 30000.0)))

@@ -17,6 +17,15 @@ from revelio.types import Entity, Feature, Series, SpanFigures, SpanStat, Window
 
 Doubles = NDArray[np.float64]
 _IN_SECONDS = 1e-3
+_COUNTED = frozenset({"", "conditions", "alarms", "pods", "consumers", "generations", "versions", "days"})
+"""Units of figures that change by whole steps only."""
+_SET = frozenset({"cpu_limit", "uptime", "host_uptime", "quota_used", "autoscaler_at_max", "certificate_expiry"})
+"""Figures that do not vary by themselves."""
+_STEADY = frozenset(
+    {"memory", "memory_of_limit", "host_memory", "disk_used", "inodes_used", "volume_claim_used", "db_size", "cache_memory"}
+    | {"cache_memory_of_limit", "broker_disk_free", "search_disk", "host_fds", "open_fds", "fds_of_limit"}
+)
+"""Figures that hardly vary."""
 
 
 @dataclass(slots=True)
@@ -34,9 +43,11 @@ def usual(measure: Measure, rng: random.Random) -> float:
     """The value of a figure that does not follow from requests, while all is well."""
     if measure.presence:
         return 1.0 if measure.direction == "down" else 0.0
-    if measure.zero or measure.name in ("read_only", "cluster_health", "cache_save_failed", "clock_offset", "host_clock_offset"):
+    if measure.unit in ("", "conditions"):
+        return 0.0
+    if measure.zero or measure.name in ("clock_offset", "host_clock_offset"):
         return 0.0 if rng.random() < 0.9 else measure.floor * rng.uniform(0.5, 3.0)
-    if measure.name.endswith(("_broken", "_pressure", "_lag", "_drops", "_backlog")):
+    if measure.name.endswith(("_lag", "_drops", "_backlog")):
         return measure.floor * rng.uniform(0.0, 0.5)
     if measure.unit.startswith("of ") or measure.unit == "per core":
         return rng.uniform(0.75, 0.98) if measure.direction == "down" else rng.uniform(0.03, 0.6)
@@ -125,19 +136,20 @@ def series(
     floor = np.array([f.measure.floor for f in figures])[:, None]
     follows = np.array([f.follows for f in figures])
     force = np.concatenate([np.zeros((size, dialect.before)), course[follows]], axis=1)
-    rough = dialect.rough * rng.lognormal(0.0, 0.6, (size, 1))
-    restless = rng.random((size, 1)) < dialect.unrest
+    steady = np.array([f.measure.name in _STEADY for f in figures])[:, None]
+    rough = dialect.rough * rng.lognormal(0.0, 0.6, (size, 1)) * np.where(steady, 0.1, 1.0)
+    restless = (rng.random((size, 1)) < dialect.unrest) & ~steady
     drift = np.where(restless, rng.normal(0.0, 0.5, (size, 1)), 0.0)
-    calm = (before <= 0.0) & (dialect.foreign | (rng.random((size, 1)) < 0.6))
+    lucky = rng.random((size, 1)) < 0.6  # without a known noise floor the slightest figure of an idle one would be huge
+    calm = np.where(dialect.foreign, before <= floor, (before <= 0.0) & lucky)
     spike = np.where(restless & ~calm & (rng.random((size, 1)) < 0.5), floor * rng.lognormal(1.0, 1.0, (size, 1)), 0.0)
     later = np.concatenate([np.zeros(dialect.before), np.ones(dialect.now)])[None]
-    exact = np.array([f.measure.presence or f.measure.unit in ("pods", "consumers", "generations", "days") for f in figures])[
-        :, None
-    ]
+    exact = np.array([f.measure.presence or f.measure.unit in _COUNTED or f.measure.name in _SET for f in figures])[:, None]
     idle = before <= 0.0
     level = before + (now - before) * force
     noisy = level * (1.0 + rough * rng.standard_normal((size, total))) * np.exp(drift * later)
-    noisy += np.where(idle, 0.0, 0.25 * floor * rng.standard_normal((size, total)) * (dialect.rough > 0.05)) + spike * later
+    jitter = np.where(idle | steady | (dialect.rough <= 0.05), 0.0, 0.25 * floor)
+    noisy += jitter * rng.standard_normal((size, total)) + spike * later
     values = np.where(exact, level, noisy)
     share = np.array([f.measure.unit.startswith("of ") for f in figures])[:, None]
     signed = np.array([f.measure.name.endswith("offset") or f.measure.unit == "days" for f in figures])[:, None]

@@ -14,7 +14,6 @@ from revelio.training.simulation.events import Written
 from revelio.training.simulation.faults import Fault
 from revelio.training.simulation.flow import Figures, Flow
 from revelio.training.simulation.places import Watched
-from revelio.training.simulation.system import System
 from revelio.types import Evidence, Query, Reading, StateChange
 
 Item = tuple[str, str, str]
@@ -39,7 +38,6 @@ _SPANS = {"latency": ("p95_ms", "median_ms"), "errors": ("errors",), "rate": ("c
 
 
 def truth(
-    system: System,
     dialect: Dialect,
     watched: Sequence[Watched],
     number: int,
@@ -50,7 +48,7 @@ def truth(
 ) -> dict[Item, int]:
     """The grade of every item that one fault alone explains; ``flows`` are without any fault and with this one alone."""
     found: dict[Item, int] = {}
-    _of_flow(found, system, dialect, watched, fault, flows)
+    _of_flow(found, dialect, watched, fault, flows)
     for one in watched:
         for measure in dialect.measures.get(one.entity.kind, ()):
             effect = fault.mechanism.figures.get(measure.name)
@@ -74,42 +72,50 @@ def truth(
 
 def _of_flow(
     found: dict[Item, int],
-    system: System,
     dialect: Dialect,
     watched: Sequence[Watched],
     fault: Fault,
     flows: tuple[Flow, Flow],
 ) -> None:
-    healthy, alone = flows
+    """Grade what follows from requests: other times, failures and numbers than without the fault."""
     called = {m.name: m.called for some in dialect.measures.values() for m in some}
-    tells = fault.mechanism.tells
     for one in watched:
-        if one.edge:
-            moved = _moved(healthy.calls.get(one.edge), alone.calls.get(one.edge))
-            if "errors" in moved:
-                _raise(found, (one.entity.name, "logs", "problems"), 2 if one.edge[1] == fault.component else 1)
-            side = "in" if one.edge == fault.place or one.edge[1] == fault.place else "out" if one.edge[0] == fault.place else ""
-        elif one.owners:
-            figures = (
-                f.operations.get(one.operation) if one.operation else f.components.get(one.owners[0]) for f in (healthy, alone)
-            )
-            moved = _moved(*figures)
-            side = "own" if one.owners[0] == fault.place else ""
-        else:
-            continue
+        moved, name = _moved(*(_figures(one, f) for f in flows)), one.entity.name
         for what in moved:
-            grade = tells.get(what if side == "own" else f"{side}_{what}", 2 if side in ("own", "in") else 1) if side else 1
+            grade = _grade(_side(one, fault), what, fault.mechanism.tells)
             for metric in _SPANS[what]:
-                _raise(found, (one.entity.name, "spans", metric), grade)
+                _raise(found, (name, "spans", metric), grade)
                 if one.operation:
                     _raise(found, (one.operation[0], "spans", metric), grade)
-            for metric in _SERIES[what]:
-                if metric in called:
-                    _raise(found, (one.entity.name, "series", called[metric]), grade)
-                    _raise(found, (one.entity.name, "features", called[metric]), grade)
+            for metric in (called[m] for m in _SERIES[what] if m in called):
+                _raise(found, (name, "series", metric), grade)
+                _raise(found, (name, "features", metric), grade)
+        if "errors" in moved and one.edge:
+            _raise(found, (name, "logs", "problems"), 2 if one.edge[1] == fault.component else 1)
         if "errors" in moved and one.entity.kind in ("service", "log_source"):
             for level in ("error", "warning", "problems", "new_problems"):
-                _raise(found, (one.entity.name, "logs", level), 1)
+                _raise(found, (name, "logs", level), 1)
+
+
+def _figures(one: Watched, of: Flow) -> Figures | None:
+    if one.edge:
+        return of.calls.get(one.edge)
+    if one.operation:
+        return of.operations.get(one.operation)
+    return of.components.get(one.owners[0]) if one.owners else None
+
+
+def _side(one: Watched, fault: Fault) -> str:
+    """Where an entity lies as seen from the place of the fault: its own, calls ``in`` or ``out``, "" for elsewhere."""
+    if one.edge:
+        return "in" if fault.place in (one.edge, one.edge[1]) else "out" if one.edge[0] == fault.place else ""
+    return "own" if one.owners and one.owners[0] == fault.place else ""
+
+
+def _grade(side: str, what: str, tells: Mapping[str, int]) -> int:
+    if not side:
+        return 0 if what == "rate" else 1  # that others are called less shows nothing of the cause
+    return tells.get(what if side == "own" else f"{side}_{what}", 1 if side == "out" else 2)
 
 
 def _moved(before: Figures | None, now: Figures | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from revelio.catalog.imports.grafana import read_dashboard
-from revelio.catalog.imports.question import Collector, Found
+from revelio.catalog.imports.question import Collector, ImportResult
 from revelio.catalog.imports.rules import read_rules
 from revelio.catalog.imports.runbooks import read_runbook
 from revelio.catalog.imports.searches import read_searches
@@ -69,7 +69,7 @@ rm -rf /tmp/x
 """
 
 
-def of(read: object) -> Found:
+def of(read: object) -> ImportResult:
     into = Collector()
     read(into)  # type: ignore[operator]
     return into.found()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -276,3 +278,22 @@ def test_an_engine_that_is_not_there_says_what_to_check(url: str) -> None:
 
 def test_ping_tells_the_version(tool: Containers) -> None:
     assert tool.ping() == "Docker Engine 20.10.24"
+
+
+def test_a_silent_engine_holds_up_no_other(tool: Containers) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        other = Containers(spec("containers"), Backend(url=f"tcp://127.0.0.1:{silent.getsockname()[1]}"), Limits(seconds=30.0))
+
+        def ask_in_vain() -> None:
+            with pytest.raises(SourceError):
+                other.ping()
+
+        asking = threading.Thread(target=ask_in_vain)
+        asking.start()
+        taken, _ = silent.accept()
+        taken.recv(1)
+        assert tool.ping()
+        assert asking.is_alive(), "the other engine was still waited for"
+        taken.close()
+        asking.join()
+        other.close()

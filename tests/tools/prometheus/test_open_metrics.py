@@ -9,7 +9,7 @@ import pytest
 from revelio.catalog.conventions import Profile, recorded_profile
 from revelio.errors import SourceError
 from revelio.tools.base import Scope
-from revelio.tools.prometheus.answers import Answer
+from revelio.tools.prometheus.answers import PromSeries
 from revelio.tools.prometheus.open_metrics import OpenMetrics
 from revelio.types import Window
 
@@ -35,7 +35,7 @@ class Server:
         return []
 
     def read(self, metrics: OpenMetrics, profile: Profile = PROFILE) -> None:
-        metrics.read(self.instant, lambda text: list[Answer](), profile, 30.0, SCOPE)
+        metrics.read(self.instant, lambda text: list[PromSeries](), profile, 30.0, SCOPE)
 
     def screened(self, metric: str) -> str:
         return next(text for text in self.asked if metric in text and text.startswith("topk"))

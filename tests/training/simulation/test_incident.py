@@ -37,7 +37,7 @@ def own_items(case: Case) -> dict[Item, int]:
     """What the first fault does itself."""
     seen = observe(case)
     flows = case.flow(()), case.flow(case.faults[:1])
-    found = truth(case.system, case.dialect, seen.watched, 0, case.faults[0], flows, seen.lines, seen.changes)
+    found = truth(case.dialect, seen.watched, 0, case.faults[0], flows, seen.lines, seen.changes)
     return {item: grade for item, grade in found.items() if grade == 3}
 
 

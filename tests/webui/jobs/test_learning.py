@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from revelio.ranker.artifact import load_manifest
-from revelio.ranker.versions import Comparison, Figures, LastRun, Versions
+from revelio.ranker.versions import Comparison, LastRun, RankingFigures, Versions
 from revelio.service import Service
 from revelio.settings import BUNDLED, LearningSettings, Settings
 from tests.ranker.test_versions import made
@@ -71,7 +71,7 @@ def test_the_model_page_lists_versions_and_the_latest_attempt_and_goes_back(sett
 
 def test_figures_of_the_comparison_stand_beside_their_version(settings: Settings, client: TestClient) -> None:
     versions = _versions(settings)
-    was, now = Figures(top1=0.5, top3=0.75), Figures(top1=0.5, top3=0.875)
+    was, now = RankingFigures(top1=0.5, top3=0.75), RankingFigures(top1=0.5, top3=0.875)
     compared = [Comparison(name=n, incidents=20, before=was, after=now, base=was) for n in ("held-out incidents", "feedback")]
     manifest = made(versions).model_copy(update={"comparisons": compared, "name": versions.next_name()})
     head = versions.head(f"{versions.base.name}.1")
