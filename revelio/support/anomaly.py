@@ -23,8 +23,9 @@ SIGNIFICANT = types.SIGNIFICANT
 RELATIVE = 0.15
 """σ is at least this share of what is compared with."""
 
-_FEW = np.array([1.0, 13.0, 6.5, 2.2, 1.6, 1.4, 1.3, 1.25, 1.0])
-"""By what σ grows for a baseline of so many values, eight at the end: as Student's t does beside the normal distribution."""
+_FEW = np.array([1.0, 1.0, 6.5, 2.2, 1.6, 1.4, 1.3, 1.25, 1.0])
+"""By what σ grows for a baseline of so many values, eight at the end: as Student's t does beside the normal distribution. One
+value alone is no sample: it stands for the whole baseline, such as zero for what is normally not there."""
 
 MOST_SIGMA = 1000.0
 """Deviations are clipped to this on either side: beyond it a larger one says no more."""
