@@ -34,10 +34,10 @@ def named(series: Sequence[Series]) -> tuple[str, tuple[str, ...]]:
     if len(set(metrics)) == 1:
         return metrics[0], tuple(entities)
     if len(set(entities)) == 1:
-        labels = series[0].metric.partition(" ")[2]
-        first = metrics[0].removesuffix(f" {labels}") if labels else metrics[0]
-        if all(m.startswith(f"{first} ") for m in metrics):
-            return f"{first} of {entities[0]}", tuple(m.removeprefix(f"{first} ") for m in metrics)
+        labels = tuple(s.metric.partition(" ")[2] for s in series)
+        bare = {_spoken(s.metric.partition(" ")[0], labels) for s in series}
+        if len(bare) == 1 and all(labels):
+            return f"{bare.pop()} of {entities[0]}", labels
         return entities[0], tuple(metrics)
     return "", tuple(f"{e}: {m}" for e, m in zip(entities, metrics, strict=True))
 
