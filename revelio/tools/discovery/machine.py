@@ -88,7 +88,8 @@ class Grafana:
 def grafana(url: str) -> Grafana | None:
     """The Grafana at an address; None where none answers."""
     try:
-        with httpx.Client(timeout=max(0.05, end(_TIMEOUT_S) - time.monotonic())) as client:
+        encrypted = url.startswith("https:")  # reading the public authorities' file takes 30 ms
+        with httpx.Client(timeout=max(0.05, end(_TIMEOUT_S) - time.monotonic()), verify=encrypted) as client:
             if "database" not in client.get(f"{url}/api/health").raise_for_status().json():
                 return None
             answer = client.get(f"{url}/api/datasources")
