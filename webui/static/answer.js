@@ -28,8 +28,10 @@ function select(id, { focus = false } = {}) {
 
 function markRow(id) {
   for (const row of document.querySelectorAll(".row")) {
-    if (row.dataset.select === id) row.setAttribute("aria-current", "true");
-    else row.removeAttribute("aria-current");
+    if (row.dataset.select === id) {
+      row.setAttribute("aria-current", "true");
+      row.closest("details")?.setAttribute("open", "");
+    } else row.removeAttribute("aria-current");
   }
 }
 
