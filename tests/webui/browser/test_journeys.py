@@ -188,6 +188,7 @@ def test_without_scripts(browser: Browser, address: str) -> None:
     expect(page.locator(".evidence, .note.warn")).not_to_have_count(0)
     page.get_by_role("button", name="Run next").click()
     expect(page.locator(".rule")).to_contain_text("Re-ranked with")
+    page.get_by_text("more queries").click()
     page.get_by_role("link", name="original").click()
     page.locator(".card").first.get_by_role("button", name="Found it").click()
     expect(page.locator(".card .thanks").first).to_contain_text("Saved")
