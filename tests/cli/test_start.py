@@ -82,7 +82,7 @@ def _imported(folder: Path, *words: str) -> set[str]:
         ("models list", {*_CATALOG, "numpy"}, 630),
         ("users list", {*_SETTINGS, "alembic", "argon2", "pygments", "sqlalchemy"}, 790),
         (f"run containers.all_events --incident {_INCIDENT}", _EVIDENCE, 690),
-        (f"recommend --incident {_INCIDENT}", _MODEL, 750),
+        (f"recommend --incident {_INCIDENT}", {*_MODEL, "docker"}, 950),
         ("doctor", _MODEL, 720),
     ],
 )

@@ -6,7 +6,9 @@ import re
 
 from fault_injection.kinds import kinds
 
-_HARMLESS = re.compile(r"revelio-(?:shop|forum|travel)|revelio/(?:shop|forum|travel)|revelio\.role|default\w*", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"revelio-(?:shop|forum|travel)|revelio/(?:shop|forum|travel)|revelio\.role|default\w*|page[_ ]faults?", re.IGNORECASE
+)
 _KINDS = "|".join(k.name for k in kinds() if k.name not in ("none", "delay", "loss", "bandwidth", "congestion", "partition"))
 """Names of kinds that are not also words of the field."""
 
